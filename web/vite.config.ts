@@ -23,15 +23,15 @@ const GROUPS = [
   { name: 'app', test: /web\/src\/(ui|api|app)\//, tags: EVERYWHERE },
   {
     name: 'basics',
-    test: /@mantine\/(hooks\/esm\/(?!use-pagination)|core\/esm\/core\/)|components\/Paper\/|web\/src\/ui\/(?!filter-bar|saved-views|values\/facts|table\/(data-table|column-)|dialog\/(confirm|dialog-))/,
+    test: /@mantine\/(hooks\/esm\/(?!use-pagination)|core\/esm\/core\/)|components\/Paper\/|lucide-react\/|web\/src\/ui\/(?!filter-bar|saved-views|data-table|small-table|form-dialog)/,
     minShareCount: 20,
   },
-  { name: 'figures', test: /components\/(Progress|SimpleGrid)\/|src\/ui\/values\/(stat|progress)\./ },
+  { name: 'figures', test: /components\/(Progress|SimpleGrid)\// },
   { name: 'fields', test: /components\/(Input|InputBase|TextInput)\// },
   { name: 'filters', test: /components\/NativeSelect\/|src\/ui\/filter-bar/ },
-  { name: 'table', test: /src\/ui\/(table\/data-table|dialog\/confirm-dialog)/ },
-  { name: 'form', test: /node_modules\/@mantine\/form\// },
-  { name: 'inbox', test: /src\/inbox\/(use-keys|load-more|conversation|drafts|inbox|desk\/(tools|label-badge))\./ },
+  { name: 'table', test: /src\/ui\/data-table/ },
+  { name: 'form', test: /node_modules\/@mantine\/form\/|src\/ui\/form-dialog/ },
+  { name: 'inbox', test: /src\/inbox\/(use-keys|conversation|drafts|inbox)\./ },
   { name: 'icons', test: /node_modules\/lucide-react\//, minShareCount: 6 },
 ];
 

@@ -14962,10 +14962,10 @@ export interface operations {
                                 /** @description Cures, with the number of these rows that each would import. */
                                 cures: {
                                     /**
-                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
+                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `dayFirst`, `monthFirst`: the date is read as day, month, year or as month, day, year; `drop`: the value is dropped.
                                      * @enum {string}
                                      */
-                                    cure: "country" | "plus" | "extract" | "drop";
+                                    cure: "country" | "plus" | "extract" | "dayFirst" | "monthFirst" | "drop";
                                     field: string;
                                     country: string | null;
                                     /** @description Number of rows. */
@@ -14982,10 +14982,10 @@ export interface operations {
                             /** @description The values that were changed to import rows. */
                             changes: {
                                 /**
-                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
+                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `dayFirst`, `monthFirst`: the date is read as day, month, year or as month, day, year; `drop`: the value is dropped.
                                  * @enum {string}
                                  */
-                                cure: "country" | "plus" | "extract" | "drop";
+                                cure: "country" | "plus" | "extract" | "dayFirst" | "monthFirst" | "drop";
                                 field: string;
                                 country: string | null;
                                 /** @description Number of rows. */
@@ -15247,6 +15247,10 @@ export interface operations {
                      * @default false
                      */
                     extract?: boolean;
+                    /** @description The fields whose dates are read as day, month, year (`28.2.1990`) where they are not yyyy-MM-dd, for example `customFields.born`. */
+                    dayFirst?: string[];
+                    /** @description The fields whose dates are read as month, day, year (`2/28/1990`) where they are not yyyy-MM-dd, for example `customFields.born`. */
+                    monthFirst?: string[];
                     /** @description Rows that are corrected. */
                     edits?: {
                         /** @description The line of the file, from 1; in a sheet, the row. */
@@ -15321,10 +15325,10 @@ export interface operations {
                                 /** @description Cures, with the number of these rows that each would import. */
                                 cures: {
                                     /**
-                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
+                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `dayFirst`, `monthFirst`: the date is read as day, month, year or as month, day, year; `drop`: the value is dropped.
                                      * @enum {string}
                                      */
-                                    cure: "country" | "plus" | "extract" | "drop";
+                                    cure: "country" | "plus" | "extract" | "dayFirst" | "monthFirst" | "drop";
                                     field: string;
                                     country: string | null;
                                     /** @description Number of rows. */
@@ -15341,10 +15345,10 @@ export interface operations {
                             /** @description The values that were changed to import rows. */
                             changes: {
                                 /**
-                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
+                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `dayFirst`, `monthFirst`: the date is read as day, month, year or as month, day, year; `drop`: the value is dropped.
                                  * @enum {string}
                                  */
-                                cure: "country" | "plus" | "extract" | "drop";
+                                cure: "country" | "plus" | "extract" | "dayFirst" | "monthFirst" | "drop";
                                 field: string;
                                 country: string | null;
                                 /** @description Number of rows. */
@@ -15425,10 +15429,10 @@ export interface operations {
                                 /** @description Cures, with the number of these rows that each would import. */
                                 cures: {
                                     /**
-                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
+                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `dayFirst`, `monthFirst`: the date is read as day, month, year or as month, day, year; `drop`: the value is dropped.
                                      * @enum {string}
                                      */
-                                    cure: "country" | "plus" | "extract" | "drop";
+                                    cure: "country" | "plus" | "extract" | "dayFirst" | "monthFirst" | "drop";
                                     field: string;
                                     country: string | null;
                                     /** @description Number of rows. */
@@ -15445,10 +15449,10 @@ export interface operations {
                             /** @description The values that were changed to import rows. */
                             changes: {
                                 /**
-                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
+                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `dayFirst`, `monthFirst`: the date is read as day, month, year or as month, day, year; `drop`: the value is dropped.
                                  * @enum {string}
                                  */
-                                cure: "country" | "plus" | "extract" | "drop";
+                                cure: "country" | "plus" | "extract" | "dayFirst" | "monthFirst" | "drop";
                                 field: string;
                                 country: string | null;
                                 /** @description Number of rows. */
@@ -26970,10 +26974,10 @@ export interface operations {
                                 /** @description Cures, with the number of these rows that each would import. */
                                 cures: {
                                     /**
-                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
+                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `dayFirst`, `monthFirst`: the date is read as day, month, year or as month, day, year; `drop`: the value is dropped.
                                      * @enum {string}
                                      */
-                                    cure: "country" | "plus" | "extract" | "drop";
+                                    cure: "country" | "plus" | "extract" | "dayFirst" | "monthFirst" | "drop";
                                     field: string;
                                     country: string | null;
                                     /** @description Number of rows. */
@@ -26990,10 +26994,10 @@ export interface operations {
                             /** @description The values that were changed to import rows. */
                             changes: {
                                 /**
-                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
+                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `dayFirst`, `monthFirst`: the date is read as day, month, year or as month, day, year; `drop`: the value is dropped.
                                  * @enum {string}
                                  */
-                                cure: "country" | "plus" | "extract" | "drop";
+                                cure: "country" | "plus" | "extract" | "dayFirst" | "monthFirst" | "drop";
                                 field: string;
                                 country: string | null;
                                 /** @description Number of rows. */
@@ -27074,10 +27078,10 @@ export interface operations {
                                 /** @description Cures, with the number of these rows that each would import. */
                                 cures: {
                                     /**
-                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
+                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `dayFirst`, `monthFirst`: the date is read as day, month, year or as month, day, year; `drop`: the value is dropped.
                                      * @enum {string}
                                      */
-                                    cure: "country" | "plus" | "extract" | "drop";
+                                    cure: "country" | "plus" | "extract" | "dayFirst" | "monthFirst" | "drop";
                                     field: string;
                                     country: string | null;
                                     /** @description Number of rows. */
@@ -27094,10 +27098,10 @@ export interface operations {
                             /** @description The values that were changed to import rows. */
                             changes: {
                                 /**
-                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
+                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `dayFirst`, `monthFirst`: the date is read as day, month, year or as month, day, year; `drop`: the value is dropped.
                                  * @enum {string}
                                  */
-                                cure: "country" | "plus" | "extract" | "drop";
+                                cure: "country" | "plus" | "extract" | "dayFirst" | "monthFirst" | "drop";
                                 field: string;
                                 country: string | null;
                                 /** @description Number of rows. */
@@ -27294,10 +27298,10 @@ export interface operations {
                                 /** @description Cures, with the number of these rows that each would import. */
                                 cures: {
                                     /**
-                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
+                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `dayFirst`, `monthFirst`: the date is read as day, month, year or as month, day, year; `drop`: the value is dropped.
                                      * @enum {string}
                                      */
-                                    cure: "country" | "plus" | "extract" | "drop";
+                                    cure: "country" | "plus" | "extract" | "dayFirst" | "monthFirst" | "drop";
                                     field: string;
                                     country: string | null;
                                     /** @description Number of rows. */
@@ -27314,10 +27318,10 @@ export interface operations {
                             /** @description The values that were changed to import rows. */
                             changes: {
                                 /**
-                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
+                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `dayFirst`, `monthFirst`: the date is read as day, month, year or as month, day, year; `drop`: the value is dropped.
                                  * @enum {string}
                                  */
-                                cure: "country" | "plus" | "extract" | "drop";
+                                cure: "country" | "plus" | "extract" | "dayFirst" | "monthFirst" | "drop";
                                 field: string;
                                 country: string | null;
                                 /** @description Number of rows. */
@@ -27398,10 +27402,10 @@ export interface operations {
                                 /** @description Cures, with the number of these rows that each would import. */
                                 cures: {
                                     /**
-                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
+                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `dayFirst`, `monthFirst`: the date is read as day, month, year or as month, day, year; `drop`: the value is dropped.
                                      * @enum {string}
                                      */
-                                    cure: "country" | "plus" | "extract" | "drop";
+                                    cure: "country" | "plus" | "extract" | "dayFirst" | "monthFirst" | "drop";
                                     field: string;
                                     country: string | null;
                                     /** @description Number of rows. */
@@ -27418,10 +27422,10 @@ export interface operations {
                             /** @description The values that were changed to import rows. */
                             changes: {
                                 /**
-                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
+                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `dayFirst`, `monthFirst`: the date is read as day, month, year or as month, day, year; `drop`: the value is dropped.
                                  * @enum {string}
                                  */
-                                cure: "country" | "plus" | "extract" | "drop";
+                                cure: "country" | "plus" | "extract" | "dayFirst" | "monthFirst" | "drop";
                                 field: string;
                                 country: string | null;
                                 /** @description Number of rows. */

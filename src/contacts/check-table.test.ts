@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { DEFAULT_NUMBER_RULES } from '../core/phone.ts';
 import type { FieldRow } from './fields.ts';
 import { checkTable, type Table, type TableOptions } from './import-check.ts';
+import { NO_CLEANING } from './import-cleaning.ts';
 
 const createdAt = new Date(0);
 const field = (id: number, name: string, type: FieldRow['type']): FieldRow => ({
@@ -189,4 +190,50 @@ test('files without rows, of a thousand columns, or without a column of numbers 
 test('the preview is the first rows as they are', async () => {
   const { table } = await check([['phone'], [' +39333'], ['x'], ['y']], { previewRows: 2 });
   expect(table).toMatchObject({ total: 3, preview: [[' +39333'], ['x']] });
+});
+
+test('dates in numbers are read in the order that is chosen, and the report says how many each order would read', async () => {
+  const dates = ['28.2.1990', '13-1-1990', '03/04/1990', '2/28/1990', '1990-02-28', '1990/2/28 00:00:00', '31.2.1990'];
+  const rows = [['phone', 'born'], ...dates.map((date, i) => [`+39333123456${i}`, date])];
+  const fields = [field(1, 'born', 'date')];
+  const of = 'customFields.born';
+  const { table } = await check(rows, { fields });
+  expect(table?.cleaning.groups).toMatchObject([
+    {
+      field: of,
+      rows: 6,
+      cures: [
+        { cure: 'dayFirst', rows: 4, samples: [{ line: 2, before: '28.2.1990', after: '1990-02-28' }, {}, {}, {}] },
+        { cure: 'monthFirst', rows: 3 },
+        { cure: 'drop', rows: 6 },
+      ],
+    },
+  ]);
+  const cured = await check(rows, { fields, cleaning: { ...NO_CLEANING, dayFirst: [of] } });
+  expect(cured.checked.map((row) => ('faults' in row ? null : row.cells[1]))).toEqual([
+    '1990-02-28',
+    '1990-01-13',
+    '1990-04-03',
+    null,
+    '1990-02-28',
+    '1990-02-28',
+    null,
+  ]);
+  expect(cured.table?.cleaning).toMatchObject({
+    groups: [{ rows: 2, cures: [{ cure: 'drop', rows: 2 }] }],
+    changes: [{ cure: 'dayFirst', field: of, rows: 4 }],
+  });
+});
+
+test('a date in a field of numbers has no order to be read in', async () => {
+  const { table } = await check(
+    [
+      ['phone', 'points'],
+      ['+393331234567', '28.2.1990'],
+    ],
+    {
+      fields: [field(1, 'points', 'number')],
+    },
+  );
+  expect(table?.cleaning.groups[0]?.cures.map(({ cure }) => cure)).toEqual(['drop']);
 });

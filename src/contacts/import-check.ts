@@ -19,6 +19,7 @@ import {
   guessCountry,
   NO_CLEANING,
   type Reporter,
+  readCleanDate,
   readCleanNumber,
   splitName,
 } from './import-cleaning.ts';
@@ -92,7 +93,13 @@ function checksOf(
   const targets = columns.map(({ target }) => target);
   return {
     check: createRowCheck({ targets, rules, cleaning }),
-    reporter: createReporter({ fields: targets.map(faultNameOf), rules, cleaning, candidates }),
+    reporter: createReporter({
+      fields: targets.map(faultNameOf),
+      dates: new Set(targets.flatMap((target) => (isDate(target) ? [`customFields.${target.custom}`] : []))),
+      rules,
+      cleaning,
+      candidates,
+    }),
   };
 }
 
@@ -301,7 +308,7 @@ function createRowCheck({ targets, rules, cleaning }: Checking): (row: RawRow) =
     const phone = numberIn(raw[numberAt] ?? '', { rules, cleaning }, findings);
     const cells = targets.map((target, i) => {
       if (i === numberAt) return phone?.e164 ?? null;
-      return target ? valueIn(raw[i] ?? '', target, findings, dropped) : null;
+      return target ? valueIn(raw[i] ?? '', target, findings, { dropped, cleaning }) : null;
     });
     if (faults.length > 0 || !phone) return { line, cells: toShow(raw, targets.length), faults };
     const number = Number(personOf(phone.e164).slice(1));
@@ -359,17 +366,26 @@ function faultNameOf(target: Target): string | null {
   return 'field' in target ? target.field : `customFields.${target.custom}`;
 }
 
+const isDate = (target: Target): target is Extract<Target, { custom: string }> =>
+  target !== null && 'type' in target && target.type === 'date';
+
 function valueIn(
   raw: string,
   target: NonNullable<Target>,
   findings: Findings,
-  dropped: ReadonlySet<string>,
+  { dropped, cleaning }: { readonly dropped: ReadonlySet<string>; readonly cleaning: Cleaning },
 ): FieldValue | null {
   const cell = raw.trim();
   if (cell === '') return null;
   const read = 'field' in target ? READERS[target.field](cell) : readCustom(target.type, cell);
   const fault = 'fault' in read ? { message: read.fault, cause: read.cause } : unstorableFault(read.value);
-  if (fault) note(findings, { field: faultNameOf(target) ?? 'row', ...fault }, cell, dropped);
+  const field = faultNameOf(target) ?? 'row';
+  const change = fault && isDate(target) ? readCleanDate(cell, field, cleaning) : null;
+  if (change) {
+    findings.changes.push(change);
+    return change.after;
+  }
+  if (fault) note(findings, { field, ...fault }, cell, dropped);
   return 'value' in read && !fault ? read.value : null;
 }
 

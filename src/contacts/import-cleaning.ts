@@ -7,6 +7,7 @@ import {
   type PhoneDetails,
 } from '../core/phone.ts';
 import { IMPORTED_FIELDS, LANGUAGES, namesIn } from './contact-fields.ts';
+import { readText } from './fields.ts';
 import type { BadRow, Cause, Change, CheckedRow, Cure, GoodRow, RowFault } from './import-rows.ts';
 
 /** Facts from the beginning of a file: the names of its columns, normalised, and its first rows. */
@@ -129,6 +130,9 @@ export type Cleaning = {
   readonly plus: boolean;
   /** True if a number is searched for in a cell that has other text. */
   readonly extract: boolean;
+  /** Fields whose dates are read in this order, where they are not `yyyy-MM-dd`. */
+  readonly dayFirst: readonly string[];
+  readonly monthFirst: readonly string[];
   readonly edits: readonly Edit[];
 };
 
@@ -138,8 +142,35 @@ export const NO_CLEANING: Cleaning = {
   countries: [],
   plus: false,
   extract: false,
+  dayFirst: [],
+  monthFirst: [],
   edits: [],
 };
+
+const DATE_ORDERS = ['dayFirst', 'monthFirst'] as const;
+type DateOrder = (typeof DATE_ORDERS)[number];
+
+/** A date in numbers, with a year of four digits and perhaps a time, as spreadsheets write it. */
+const DATE =
+  /^(?:(?<year>\d{4})([./-])(?<month>\d{1,2})\2(?<day>\d{1,2})|(?<first>\d{1,2})([./-])(?<second>\d{1,2})\6(?<last>\d{4}))(?:[ T]\d{1,2}:\d\d(?::\d\d)?)?$/;
+
+/** Reads a date written in numbers as `yyyy-MM-dd`; null if it is no date in this order. */
+function readDate(text: string, order: DateOrder): string | null {
+  const { year, month, day, first, second, last } = DATE.exec(text.trim())?.groups ?? {};
+  const [m, d] = year ? [month, day] : order === 'dayFirst' ? [second, first] : [first, second];
+  const date = [year ?? last, m?.padStart(2, '0'), d?.padStart(2, '0')].join('-');
+  return readText({ type: 'date' }, date) === undefined ? null : date;
+}
+
+/** Reads a date in the order that the cleaning has for its field, with the change; null if it has none that fits. */
+export function readCleanDate(text: string, field: string, cleaning: Pick<Cleaning, DateOrder>): Change | null {
+  return firstOf(DATE_ORDERS, (cure) => (cleaning[cure].includes(field) ? dateChange(text, field, cure) : null));
+}
+
+function dateChange(before: string, field: string, cure: DateOrder): Change | null {
+  const after = readDate(before, cure);
+  return after === null ? null : { cure, field, before, after };
+}
 
 /** A number that was read, with the change that it needed, or the error in it. */
 type CleanNumber =
@@ -262,6 +293,8 @@ const MAX_GROUPS = 300;
 type ReportOptions = {
   /** Name by which faults refer to the field of each column; null: it is ignored. */
   readonly fields: readonly (string | null)[];
+  /** Those of `fields` whose values are dates. */
+  readonly dates: ReadonlySet<string>;
   readonly rules: NumberRules;
   readonly cleaning: Cleaning;
   /** Candidate countries for numbers without a country code, the likeliest first. */
@@ -277,7 +310,7 @@ export type Reporter = {
  * Creates the collector of the faults and changes of the rows of a file, in memory that does not grow with their
  * number. The cures of faulty numbers are tried on each of them, so their figures are exact.
  */
-export function createReporter({ fields, rules, cleaning, candidates }: ReportOptions): Reporter {
+export function createReporter({ fields, dates, rules, cleaning, candidates }: ReportOptions): Reporter {
   const trials = numberTrials(rules, cleaning, candidates);
   const groups = new Map<string, GrowingGroup>();
   const changes = new Map<string, Growing<ChangeGroup>>();
@@ -297,7 +330,8 @@ export function createReporter({ fields, rules, cleaning, candidates }: ReportOp
     if (group === null) return;
     group.rows++;
     if (group.samples.length < SAMPLES) group.samples.push({ line, value: shown(value) });
-    for (const change of curesOf(field, cause, value, trials)) {
+    const cures = dates.has(field) ? dateCures(field, cause, value, cleaning) : curesOf(field, cause, value, trials);
+    for (const change of cures) {
       // A row with another fault stays rejected, so its cure is counted only where no other cure is needed.
       if (faults.length === 1) addChange(group.cures, line, change);
     }
@@ -309,7 +343,7 @@ export function createReporter({ fields, rules, cleaning, candidates }: ReportOp
     },
     report: () => ({
       groups: byRows(
-        [...groups.values()].map(({ cures, ...group }) => ({ ...group, cures: byRows([...cures.values()]) })),
+        [...groups.values()].map(({ cures, ...group }) => ({ ...group, cures: bestFirst([...cures.values()]) })),
       ),
       changes: byRows([...changes.values()]),
     }),
@@ -327,6 +361,10 @@ type GrowingGroup = Omit<FaultGroup, 'rows' | 'samples' | 'cures'> & {
 
 const byRows = <T extends { readonly rows: number }>(groups: readonly T[]): T[] =>
   groups.toSorted((a, b) => b.rows - a.rows);
+
+/** The cures by the number of rows; dropping a value loses it, and comes last. */
+const bestFirst = (cures: readonly Growing<ChangeGroup>[]): ChangeGroup[] =>
+  byRows(cures).toSorted((a, b) => Number(a.cure === 'drop') - Number(b.cure === 'drop'));
 
 const shown = (text: string): string => text.trim().slice(0, SHOWN_LENGTH).toWellFormed().replaceAll('\0', '\ufffd');
 
@@ -365,6 +403,14 @@ function numberTrials(rules: NumberRules, cleaning: Cleaning, candidates: readon
 /** Fields that every contact needs. */
 const NEEDED: ReadonlySet<string> = new Set(['phoneNumber']);
 const ROW_CAUSES: ReadonlySet<Cause> = new Set(['duplicate', 'limit']);
+
+/** The orders in which a date can be read, if the cleaning has none for its field, and dropping it. */
+function dateCures(field: string, cause: Cause, value: string, cleaning: Cleaning): readonly Change[] {
+  const isRead = DATE_ORDERS.some((order) => cleaning[order].includes(field));
+  const orders = cause === 'type' && !isRead ? DATE_ORDERS : [];
+  const read = orders.map((order) => dateChange(value, field, order)).filter((change) => change !== null);
+  return [...read, { cure: 'drop', field, before: value, after: '' }];
+}
 
 function curesOf(field: string, cause: Cause, value: string, trials: readonly Trial[]): readonly Change[] {
   if (ROW_CAUSES.has(cause) || cause === 'number_missing' || cause === 'rounded') return [];

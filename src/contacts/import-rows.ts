@@ -28,10 +28,10 @@ export type Cause = (typeof CAUSES)[number];
 export type RowFault = FieldError & { readonly cause?: Cause };
 
 /** Ways to make a faulty value usable. */
-export const CURES = ['country', 'plus', 'extract', 'drop'] as const;
+export const CURES = ['country', 'plus', 'extract', 'dayFirst', 'monthFirst', 'drop'] as const;
 export type Cure = (typeof CURES)[number];
 
-/** A value that was changed to import its row: read with a country, as a part of its text, or dropped. */
+/** A value that was changed to import its row: read with a country, as a part of its text or as a date, or dropped. */
 export type Change = {
   readonly cure: Cure;
   readonly field: string;

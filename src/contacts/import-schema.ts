@@ -95,7 +95,8 @@ const ChangeOut = Type.Object({
     type: 'string',
     description:
       '`country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found ' +
-      'in a longer text; `drop`: the value is dropped.',
+      'in a longer text; `dayFirst`, `monthFirst`: the date is read as day, month, year or as month, day, year; `drop`: ' +
+      'the value is dropped.',
   }),
   field: Type.String(),
   country: orNull(Type.String({ description: 'ISO 3166-1 alpha-2.' })),
@@ -338,6 +339,14 @@ export const ReadingIn = Type.Object({
   ),
 });
 
+const dateFields = (order: string) =>
+  Type.Optional(
+    Type.Array(Type.String({ maxLength: 100 }), {
+      maxItems: 200,
+      description: `The fields whose dates are read as ${order} where they are not yyyy-MM-dd, for example \`customFields.born\`.`,
+    }),
+  );
+
 /** Options for cleaning faulty values. */
 const curing = {
   drop: Type.Optional(
@@ -366,6 +375,8 @@ const curing = {
       description: 'True if a valid number is searched for in the text of a faulty one.',
     }),
   ),
+  dayFirst: dateFields('day, month, year (`28.2.1990`)'),
+  monthFirst: dateFields('month, day, year (`2/28/1990`)'),
   edits: Type.Optional(
     Type.Array(
       Type.Object({

@@ -113,12 +113,14 @@ function readOptions(input: Options, { rules, fields }: Book): TableOptions {
   };
 }
 
-const cleaningOf = ({ names, drop, countries, plus, extract, edits }: Options): Cleaning => ({
+const cleaningOf = ({ names, drop, countries, plus, extract, dayFirst, monthFirst, edits }: Options): Cleaning => ({
   names: names ?? NO_CLEANING.names,
   drop: drop ?? NO_CLEANING.drop,
   countries: countries ?? NO_CLEANING.countries,
   plus: plus ?? NO_CLEANING.plus,
   extract: extract ?? NO_CLEANING.extract,
+  dayFirst: dayFirst ?? NO_CLEANING.dayFirst,
+  monthFirst: monthFirst ?? NO_CLEANING.monthFirst,
   edits: edits ?? NO_CLEANING.edits,
 });
 

@@ -71,6 +71,7 @@ test(
     await page.getByRole('button', { name: 'Next recipient' }).click();
     await phone.getByText('Hello Person1, spring is here').waitFor();
     await page.getByRole('button', { name: 'Insert field' }).click();
+    await page.getByRole('option', { name: 'First name · Person1' }).waitFor({ state: 'attached' });
     await page.getByLabel('Field', { exact: true }).selectOption('email');
     await page.getByLabel('Default value').fill('!');
     await page.getByRole('button', { name: 'Insert', exact: true }).click();

@@ -137,14 +137,17 @@ test('a messy file of 5,000 rows is cleaned with one click more than a clean one
   expect(window.watch.problems()).toEqual([]);
 });
 
-test('rows are corrected in the browser, and a country is chosen by a click on a cure', async () => {
+test('rows are corrected in the browser, and a country and the order of dates are chosen by clicks on cures', async () => {
   const window = await site.signIn();
   const { page } = window;
-  await choose(
-    page,
-    'few.csv',
-    'phone,mail\n3391781527,a@example.it\n333,b@example.it\n+49 151 12345670,c@example.com\n',
-  );
+  await site.program.client.request('POST', `${PATH}/fields`, { body: { name: 'Birth_date', type: 'date' } });
+  const rows = [
+    'phone,mail,Birth_date',
+    '3391781527,a@example.it,1990-02-28',
+    '333,b@example.it,',
+    '+49 151 12345670,c@example.com,28.2.1990',
+  ];
+  await choose(page, 'few.csv', rows.join('\n'));
   const country = page.getByRole('combobox', { name: 'Country of the phone numbers' });
   await country.selectOption({ label: 'None: reject numbers without a country code' });
   await next(page);
@@ -153,7 +156,10 @@ test('rows are corrected in the browser, and a country is chosen by a click on a
   const problems = page.getByRole('list', { name: 'Problems' });
   await problems.getByText('3391781527 → +393391781527').waitFor();
   await problems.getByRole('button', { name: 'Read as Italy (1 row)' }).click();
+  await problems.getByText('28.2.1990 → 1990-02-28').waitFor();
+  await problems.getByRole('button', { name: 'Read as day, month, year (1 row)' }).click();
   await page.getByRole('button', { name: 'Import 2 contacts' }).waitFor();
+  await page.getByText('Birth date: 1 date is read as day, month, year').waitFor();
   await problems.getByRole('button', { name: 'Fix rows' }).click();
   await page.getByRole('textbox', { name: 'Value in row 3' }).fill('+39 339 1781528');
   await checkPage(window, 'import-fix-rows');
@@ -161,6 +167,7 @@ test('rows are corrected in the browser, and a country is chosen by a click on a
   await page.getByRole('button', { name: 'Import 3 contacts' }).click();
   await page.getByText('Completed', { exact: true }).waitFor();
   expect(await get('?search=3391781528')).toMatchObject({ total: 1 });
+  expect(await get('?search=4915112345670')).toMatchObject({ data: [{ customFields: { Birth_date: '1990-02-28' } }] });
   expect(window.watch.problems()).toEqual([]);
 });
 

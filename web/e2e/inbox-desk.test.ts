@@ -106,6 +106,50 @@ test('conversations are worked through by keyboard alone: answered, noted, label
   expect(watch.problems()).toEqual([]);
 });
 
+test('keys typed for a reply do nothing in a conversation that cannot be answered', async () => {
+  const { page, watch } = await site.signIn();
+  await add('/canned-answers', { shortcut: 'return', text: 'You have 30 days to return it' });
+  const [other, person] = [nextPerson(), nextPerson()];
+  await write(other, 'Hello');
+  await write(person, 'STOP');
+  await open(page, person);
+  const reason = page.getByText(/gets no messages there until they write START/);
+  await reason.waitFor();
+  await page.keyboard.press('n');
+  await page.getByRole('textbox', { name: 'Note' }).and(page.locator(':focus')).waitFor();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('r');
+  await page.locator(':focus').filter({ has: reason }).waitFor();
+  await page.keyboard.type('/return');
+  await page.keyboard.press('Enter');
+  // In the messages, too, a slash is not for the search.
+  await thread(page, person).focus();
+  await page.keyboard.press('/');
+  await page.keyboard.press('?');
+  await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
+  expect(await page.getByRole('searchbox').inputValue()).toBe('');
+  expect(await page.locator('[data-row]').count()).toBe(2);
+  await thread(page, person).waitFor();
+  expect(watch.problems()).toEqual([]);
+});
+
+test('a long list of unread conversations scrolls in its pane and leaves the page as tall as the window', async () => {
+  const { page } = await site.signIn();
+  const persons = Array.from({ length: 40 }, nextPerson);
+  for (const person of persons) await write(person, `I am ${person}`);
+  await page.goto(site.url('/inbox'));
+  await row(page, persons.at(-1) ?? '').waitFor();
+  await expect.poll(() => page.locator('[data-row]').count()).toBeGreaterThan(20);
+  const { top, height } = await page
+    .locator('[data-row]')
+    .last()
+    .evaluate((last) => {
+      last.scrollIntoView();
+      return { top: scrollY, height: document.documentElement.scrollHeight - innerHeight };
+    });
+  expect({ top, height }).toEqual({ top: 0, height: 0 });
+});
+
 test('a note is shown to colleagues and never sent', async () => {
   const [one, two] = [await site.signIn(), await site.signIn(await site.person('sender'))];
   const person = nextPerson();

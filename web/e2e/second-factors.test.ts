@@ -36,8 +36,7 @@ async function addDevice({ context, page }: Window): Promise<void> {
 async function addApp(page: Page) {
   await page.getByRole('button', { name: 'Add authenticator app' }).click();
   const dialog = page.getByRole('dialog', { name: 'Add an authenticator app' });
-  const said = await textOf(dialog.getByText(/Or enter this key in the app/));
-  const secret = /[A-Z2-7]{32}/.exec(said)?.[0] ?? '';
+  const secret = await shownSecret(page);
   const app = new TOTP({ secret: Secret.fromBase32(secret) });
   await dialog.getByLabel('Code from the app').fill(app.generate());
   await dialog.getByRole('button', { name: 'Confirm' }).click();
@@ -47,7 +46,12 @@ async function addApp(page: Page) {
   expect(await dialog.getByRole('button', { name: 'Close' }).count()).toBe(0);
   await dialog.getByRole('button', { name: 'I have saved them' }).click();
   await dialog.waitFor({ state: 'detached' });
-  return { app, recoveryCode };
+  return { app, secret, recoveryCode };
+}
+
+async function shownSecret(page: Page): Promise<string> {
+  const said = await textOf(page.getByRole('dialog').getByText(/Or enter this key in the app/));
+  return /[A-Z2-7]{32}/.exec(said)?.[0] ?? '';
 }
 
 /** A code counts once, and the next one comes after up to 30 s: this allows the current one again. */
@@ -64,8 +68,13 @@ test('an authenticator app is added, and from then on its codes or a recovery co
   const window = await site.signIn(person);
   await window.page.goto(site.url(FACTORS));
   await window.page.getByText('You have no second factor.', { exact: false }).waitFor();
-  const { app, recoveryCode } = await addApp(window.page);
+  const { app, secret, recoveryCode } = await addApp(window.page);
   await window.page.getByText('10 codes left').waitFor();
+  // Another app would have another secret.
+  await window.page.getByRole('button', { name: 'Replace authenticator app' }).click();
+  expect(await shownSecret(window.page)).toMatch(new RegExp(`^(?!${secret})[A-Z2-7]{32}$`));
+  await window.page.keyboard.press('Escape');
+  await window.page.getByRole('dialog').waitFor({ state: 'detached' });
   await checkPage(window, 'security-factors');
 
   const { page, watch } = await site.window();

@@ -1,7 +1,9 @@
 import { globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { IMPORTED_FIELDS, PLACEHOLDERS } from '../../src/contacts/contact-fields.ts';
 import { CHECKS } from '../../src/operate/doctor-checks.ts';
+import { CONNECTION_KINDS, kindOf } from '../../src/routing/kinds.ts';
 import { LANGUAGES } from '../src/api/data.ts';
 
 const SRC = join(import.meta.dirname, '../src');
@@ -46,6 +48,25 @@ test.each(LANGUAGES)('every check of the doctor has a name in %s', (language) =>
   expect(CHECKS.filter((name) => textAt(texts, `health.finding.${name}`) === '')).toEqual([]);
 });
 
+test.each(LANGUAGES)('every field of contacts has a name in %s', (language) => {
+  const texts = read('ui', language);
+  const fields = [...IMPORTED_FIELDS, ...PLACEHOLDERS];
+  expect(fields.filter((name) => textAt(texts, `contactField.${name}`) === '')).toEqual([]);
+});
+
+test.each(LANGUAGES)('every setting, secret and choice of a connection has its texts in %s', (language) => {
+  const texts = read('operator', language);
+  const wanted = CONNECTION_KINDS.flatMap((kind) => {
+    const { settings, secret } = kindOf({ kind });
+    const names = [...settings, ...secret.fields].map(({ name }) => `${kind}.${name}`);
+    return [
+      ...names.flatMap((name) => [`setting.${name}`, `settingHint.${name}`]),
+      ...settings.flatMap(({ name, options }) => options.map((option) => `settingOption.${name}.${option}`)),
+    ];
+  });
+  expect(wanted.filter((key) => textAt(texts, key) === '')).toEqual([]);
+});
+
 test.each(features)('%s has every plural of its language', (feature) => {
   for (const language of LANGUAGES) {
     const all = keysOf(read(feature, language));
@@ -72,7 +93,11 @@ test('every text that a page names by a literal key exists', () => {
   for (const file of globSync('**/*.{ts,tsx}', { cwd: SRC })) {
     const source = readFileSync(join(SRC, file), 'utf8');
     const hooks = [...source.matchAll(/useTranslation\('([\w-]+)'\)/g)];
-    for (const { 1: named = '', index } of source.matchAll(/\bt\(\s*'([^']+)'/g)) {
+    const direct = [...source.matchAll(/\bt\(\s*'([^']+)'/g)].map(({ 1: named = '', index }) => ({ named, index }));
+    const ofQuestions = [...source.matchAll(/\bquestionTexts\(t, '([^']+)'/g)].flatMap(({ 1: key, index }) =>
+      ['title', 'text', 'submit', 'done'].map((part) => ({ named: `${key}.${part}`, index })),
+    );
+    for (const { named, index } of [...direct, ...ofQuestions]) {
       // Each component takes its `t` before it uses it.
       const own = hooks.findLast((hook) => hook.index < index) ?? hooks[0];
       const [feature = '', key = ''] = named.includes(':') ? named.split(':', 2) : [own?.[1] ?? '', named];

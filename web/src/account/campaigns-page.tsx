@@ -6,8 +6,7 @@ import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/send.ts';
 import type { Need } from '../api/session.ts';
 import { GuardedButton, useDisabledReason } from '../ui/actions.tsx';
-import { ErrorState, Section } from '../ui/parts.tsx';
-import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { ErrorState, Section, TableSkeleton } from '../ui/parts.tsx';
 import { AccountFrame, PG, type Policy, policyQuery } from './account.tsx';
 
 const NEED: Need = { scope: 'keys', write: true };

@@ -7,8 +7,7 @@ import { api, ok } from '../api/send.ts';
 import type { Need } from '../api/session.ts';
 import { GuardedButton, useDisabledReason } from '../ui/actions.tsx';
 import { useCountries } from '../ui/countries.ts';
-import { ErrorState, Section } from '../ui/parts.tsx';
-import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { ErrorState, Section, TableSkeleton } from '../ui/parts.tsx';
 import { AccountFrame, type NumberRules, numberRulesQuery, PG } from './account.tsx';
 
 const NEED: Need = { scope: 'keys', write: true };

@@ -5,12 +5,11 @@ import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useCredit } from '../api/data.ts';
 import { useSession } from '../api/session.ts';
-import { type Column, DataTable } from '../ui/data-table.tsx';
+import { type Column, DataTable, useListQuery } from '../ui/data-table.tsx';
 import { ChoiceFilter, FilterBar } from '../ui/filter-bar.tsx';
 import { useFormat } from '../ui/format.ts';
 import { EmptyState, ErrorState, Section } from '../ui/parts.tsx';
 import { choice, listFields, useUrlState } from '../ui/url-state.ts';
-import { useListQuery } from '../ui/use-list-query.ts';
 import { DateTime, Money, Num, Stat, StatusBadge, type Tone } from '../ui/values.tsx';
 import { AccountFrame, type Entry, KINDS, type Kind, listEntries, subscriptionQuery } from './account.tsx';
 

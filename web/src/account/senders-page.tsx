@@ -1,30 +1,27 @@
 import { Code, Group, NativeSelect, Paper, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
-import { useForm } from '@mantine/form';
 import { type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/send.ts';
 import { type Scope, useSession } from '../api/session.ts';
 import { GuardedButton } from '../ui/actions.tsx';
-import { Dialog, DialogForm } from '../ui/dialog.tsx';
-import { ErrorState, Section } from '../ui/parts.tsx';
-import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { openDialog } from '../ui/dialog.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
+import { ErrorState, Section, TableSkeleton } from '../ui/parts.tsx';
 import { DateTime, StatusBadge, type Tone } from '../ui/values.tsx';
 import { AccountFrame, agentsQuery, MS, numbersQuery } from './account.tsx';
 
 /** The page of the account's senders. */
 export function Page() {
   const { t } = useTranslation('account');
-  const [isAsking, setIsAsking] = useState(false);
   const ask = (
     <GuardedButton
       need={{ scope: 'RCS' }}
       variant="default"
       size="xs"
       leftSection={<Plus size={14} />}
-      onClick={() => setIsAsking(true)}
+      onClick={() => openDialog(<AgentDialog />)}
     >
       {t('agent.open')}
     </GuardedButton>
@@ -40,7 +37,6 @@ export function Page() {
       <ChannelSection channel="RCS" description={t('senders.rcs')} actions={ask}>
         <Agents />
       </ChannelSection>
-      <AgentDialog opened={isAsking} onClose={() => setIsAsking(false)} />
     </AccountFrame>
   );
 }
@@ -168,18 +164,6 @@ function Card({ name, detail, code, isShared, children }: CardProps) {
   );
 }
 
-type AgentDialogProps = { readonly opened: boolean; readonly onClose: () => void };
-
-/** Dialog that requests an RCS agent from the operator. */
-function AgentDialog({ opened, onClose }: AgentDialogProps) {
-  const { t } = useTranslation('account');
-  return (
-    <Dialog opened={opened} onClose={onClose} title={t('agent.title')}>
-      {opened && <RequestForm onClose={onClose} />}
-    </Dialog>
-  );
-}
-
 const USES = ['TRANSACTIONAL', 'PROMOTIONAL', 'OTP', 'MULTI_USE'] as const;
 const EMPTY = {
   displayName: '',
@@ -204,46 +188,48 @@ function toRequestBody({ displayName, useCase, ...rest }: Draft) {
   };
 }
 
-function RequestForm({ onClose }: Pick<AgentDialogProps, 'onClose'>) {
+/** Dialog that requests an RCS agent from the operator. */
+function AgentDialog() {
   const { t } = useTranslation('account');
-  const form = useForm<Draft>({
-    initialValues: EMPTY,
-    validate: { displayName: (name) => (name.trim() === '' ? t('agent.nameMissing') : null) },
-  });
-  const ask = useAction({
-    run: (draft: Draft) => ok(api.POST(`${MS}/rcs/agents`, { body: toRequestBody(draft) })),
-    refresh: [['account', 'agents']],
-    done: t('agent.done'),
-    onDone: onClose,
-    form,
-  });
   return (
-    <DialogForm
-      onSubmit={form.onSubmit((draft) => ask.run(draft))}
+    <FormDialog
+      title={t('agent.title')}
+      values={EMPTY}
+      validate={{ displayName: (name) => (name.trim() === '' ? t('agent.nameMissing') : null) }}
+      run={(draft) => ok(api.POST(`${MS}/rcs/agents`, { body: toRequestBody(draft) }))}
+      refresh={[['account', 'agents']]}
+      done={t('agent.done')}
       action={t('agent.submit')}
-      busy={ask.busy}
-      onClose={onClose}
     >
-      <Text size="sm">{t('agent.text')}</Text>
-      <TextInput label={t('agent.displayName')} maxLength={100} data-autofocus {...form.getInputProps('displayName')} />
-      <TextInput label={t('agent.description')} maxLength={100} {...form.getInputProps('description')} />
-      <SimpleGrid cols={{ base: 1, xs: 2 }}>
-        <NativeSelect
-          label={t('agent.useCase')}
-          data={USES.map((value) => ({ value, label: t(`use.${value}`) }))}
-          {...form.getInputProps('useCase')}
-        />
-        <TextInput label={t('agent.color')} placeholder="#0057B8" maxLength={7} {...form.getInputProps('color')} />
-        {ADDRESSES.map((name) => (
+      {(form) => (
+        <>
+          <Text size="sm">{t('agent.text')}</Text>
           <TextInput
-            key={name}
-            type="url"
-            label={t(`agent.${name}`)}
-            placeholder="https://"
-            {...form.getInputProps(name)}
+            label={t('agent.displayName')}
+            maxLength={100}
+            data-autofocus
+            {...form.getInputProps('displayName')}
           />
-        ))}
-      </SimpleGrid>
-    </DialogForm>
+          <TextInput label={t('agent.description')} maxLength={100} {...form.getInputProps('description')} />
+          <SimpleGrid cols={{ base: 1, xs: 2 }}>
+            <NativeSelect
+              label={t('agent.useCase')}
+              data={USES.map((value) => ({ value, label: t(`use.${value}`) }))}
+              {...form.getInputProps('useCase')}
+            />
+            <TextInput label={t('agent.color')} placeholder="#0057B8" maxLength={7} {...form.getInputProps('color')} />
+            {ADDRESSES.map((name) => (
+              <TextInput
+                key={name}
+                type="url"
+                label={t(`agent.${name}`)}
+                placeholder="https://"
+                {...form.getInputProps(name)}
+              />
+            ))}
+          </SimpleGrid>
+        </>
+      )}
+    </FormDialog>
   );
 }

@@ -1,72 +1,51 @@
 import { Code, Group, NativeSelect, SimpleGrid, Stack, Text, Textarea, TextInput } from '@mantine/core';
-import { type UseFormReturnType, useForm } from '@mantine/form';
+import type { UseFormReturnType } from '@mantine/form';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/send.ts';
 import { useSession } from '../api/session.ts';
 import type { ListSearch } from '../ui/data-table.tsx';
-import { Dialog, DialogForm } from '../ui/dialog.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
 import { PhonePreview } from '../ui/message.tsx';
 import { placeholderNames, type Tone } from '../ui/values.tsx';
 import { MS, numbersQuery, PG } from './account.tsx';
 
-type TemplateDialogProps = {
-  readonly channel: TemplateChannel;
-  readonly opened: boolean;
-  readonly onClose: () => void;
-};
-
 /** Dialog that creates a template: on WhatsApp for approval, on RCS immediately. */
-export function TemplateDialog({ channel, opened, onClose }: TemplateDialogProps) {
+export function TemplateDialog({ channel }: { readonly channel: TemplateChannel }) {
   const { t } = useTranslation('account');
   return (
-    <Dialog opened={opened} onClose={onClose} title={t(`template.title.${channel}`)} size="xl">
-      {opened && <TemplateForm channel={channel} onClose={onClose} />}
-    </Dialog>
-  );
-}
-
-type TemplateFormProps = Omit<TemplateDialogProps, 'opened'>;
-
-function TemplateForm({ channel, onClose }: TemplateFormProps) {
-  const { t } = useTranslation('account');
-  const form = useForm<TemplateDraft>({
-    initialValues: EMPTY_DRAFT,
-    validate: {
-      name: (name) => (name.trim() === '' ? t('template.missing') : null),
-      text: (text) => (text.trim() === '' ? t('template.missing') : null),
-      phoneNumberId: (id) => (channel === 'WHATSAPP' && id === '' ? t('template.missing') : null),
-    },
-  });
-  const create = useAction({
-    run: (draft: TemplateDraft) => createTemplate(channel, draft),
-    refresh: [['templates']],
-    done: t(`template.made.${channel}`),
-    onDone: onClose,
-    form,
-  });
-  const { header, text, footer, replies } = form.values;
-  return (
-    <DialogForm
-      onSubmit={form.onSubmit((draft) => create.run(draft))}
+    <FormDialog<TemplateDraft, unknown>
+      title={t(`template.title.${channel}`)}
+      size="xl"
+      values={EMPTY_DRAFT}
+      validate={{
+        name: (name) => (name.trim() === '' ? t('template.missing') : null),
+        text: (text) => (text.trim() === '' ? t('template.missing') : null),
+        phoneNumberId: (id) => (channel === 'WHATSAPP' && id === '' ? t('template.missing') : null),
+      }}
+      run={(draft) => createTemplate(channel, draft)}
+      refresh={[['templates']]}
+      done={t(`template.made.${channel}`)}
       action={t(`template.submit.${channel}`)}
-      busy={create.busy}
-      onClose={onClose}
     >
-      <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="lg">
-        <Stack>{channel === 'WHATSAPP' ? <WhatsappFields form={form} /> : <RcsFields form={form} />}</Stack>
-        <div>
-          <PhonePreview
-            channel={channel}
-            sender=""
-            title={header || undefined}
-            text={[text, footer].filter((each) => each.trim() !== '').join('\n\n')}
-            buttons={channel === 'RCS' ? repliesIn(replies) : []}
-          />
-        </div>
-      </SimpleGrid>
-    </DialogForm>
+      {(form) => {
+        const { header, text, footer, replies } = form.values;
+        return (
+          <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="lg">
+            <Stack>{channel === 'WHATSAPP' ? <WhatsappFields form={form} /> : <RcsFields form={form} />}</Stack>
+            <div>
+              <PhonePreview
+                channel={channel}
+                sender=""
+                title={header || undefined}
+                text={[text, footer].filter((each) => each.trim() !== '').join('\n\n')}
+                buttons={channel === 'RCS' ? repliesIn(replies) : []}
+              />
+            </div>
+          </SimpleGrid>
+        );
+      }}
+    </FormDialog>
   );
 }
 

@@ -1,18 +1,16 @@
 import { Anchor, Code, Group, NativeSelect, Stack, Text } from '@mantine/core';
-import { LayoutTemplate, Trash2 } from 'lucide-react';
+import { LayoutTemplate } from 'lucide-react';
 import { type ReactNode, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useAction } from '../api/action.ts';
 import { useSession } from '../api/session.ts';
-import { AddButton, GuardedIcon } from '../ui/actions.tsx';
-import { type Column, DataTable } from '../ui/data-table.tsx';
-import { ConfirmDialog, SidePanel } from '../ui/dialog.tsx';
+import { AddButton, DeleteIcon } from '../ui/actions.tsx';
+import { type Column, DataTable, useListQuery } from '../ui/data-table.tsx';
+import { openDialog, SidePanel } from '../ui/dialog.tsx';
 import { ChoiceFilter, FilterBar, SearchField } from '../ui/filter-bar.tsx';
 import { PhonePreview } from '../ui/message.tsx';
 import { EmptyState, useLast } from '../ui/parts.tsx';
 import { choice, listFields, text, useUrlState } from '../ui/url-state.ts';
-import { useListQuery } from '../ui/use-list-query.ts';
-import { DateTime, Facts, StatusBadge } from '../ui/values.tsx';
+import { DateTime, Facts, StatusBadge, useFieldName } from '../ui/values.tsx';
 import { AccountFrame } from './account.tsx';
 import {
   CHANNELS,
@@ -118,17 +116,15 @@ const FIELDS = { ...listFields(), channel: choice(CHANNELS, 'WHATSAPP'), status:
 /** The page of the account's templates, with their approval status. */
 export function Page() {
   const { t } = useTranslation('account');
-  const [isMaking, setIsMaking] = useState(false);
   const [search] = useUrlState(FIELDS);
   const make = (
-    <AddButton need={{ scope: search.channel }} onClick={() => setIsMaking(true)}>
+    <AddButton need={{ scope: search.channel }} onClick={() => openDialog(<TemplateDialog channel={search.channel} />)}>
       {t('template.open')}
     </AddButton>
   );
   return (
     <AccountFrame part="templates" actions={make}>
       <Templates make={make} />
-      <TemplateDialog channel={search.channel} opened={isMaking} onClose={() => setIsMaking(false)} />
     </AccountFrame>
   );
 }
@@ -137,7 +133,6 @@ function Templates({ make }: { readonly make: ReactNode }) {
   const { t } = useTranslation('account');
   const [search, setSearch] = useUrlState(FIELDS);
   const [shown, setShown] = useState<Template | null>(null);
-  const [deleting, setDeleting] = useState<Template | null>(null);
   const { channel, ...filters } = search;
   const refusal = useSession().refusal({ scope: channel });
   const columns = useTemplateColumns(channel, setShown);
@@ -177,7 +172,7 @@ function Templates({ make }: { readonly make: ReactNode }) {
           search={search}
           onSearch={setSearch}
           onRowClick={setShown}
-          actions={(template) => <TemplateActions template={template} onDelete={setDeleting} />}
+          actions={(template) => <TemplateActions template={template} />}
           empty={
             <EmptyState
               icon={LayoutTemplate}
@@ -193,7 +188,6 @@ function Templates({ make }: { readonly make: ReactNode }) {
         <EmptyState icon={LayoutTemplate} title={t(`ui:why.${refusal}`)} />
       )}
       <TemplatePanel template={shown} onClose={() => setShown(null)} />
-      <TemplateDelete template={deleting} onClose={() => setDeleting(null)} />
     </>
   );
 }
@@ -243,6 +237,7 @@ function TemplateFacts({ template }: { readonly template: Template }) {
 /** The placeholders, each with the contact field that fills it in campaigns. */
 function Placeholders({ template: { placeholders, variables } }: { readonly template: Template }) {
   const { t } = useTranslation('account');
+  const fieldName = useFieldName();
   if (placeholders.length === 0) return t('ui:none');
   return (
     <Stack gap={4}>
@@ -250,7 +245,7 @@ function Placeholders({ template: { placeholders, variables } }: { readonly temp
         <Group key={placeholder} gap="xs">
           <Code className="foreign-text">{`{{${placeholder}}}`}</Code>
           <Text size="sm" c="dimmed" className="foreign-text">
-            {variables[i] ?? t('template.noField')}
+            {variables[i] === undefined ? t('template.noField') : fieldName(variables[i])}
           </Text>
         </Group>
       ))}
@@ -258,47 +253,23 @@ function Placeholders({ template: { placeholders, variables } }: { readonly temp
   );
 }
 
-type TemplateActionsProps = { readonly template: Template; readonly onDelete: (template: Template) => void };
-
 /** The actions for one template. Templates shared by all accounts can be changed by the operator only. */
-function TemplateActions({ template, onDelete }: TemplateActionsProps) {
+function TemplateActions({ template }: { readonly template: Template }) {
   const { t } = useTranslation('account');
   const { name, channel, common } = template;
   return (
-    <GuardedIcon
+    <DeleteIcon
       need={{ scope: channel }}
       reason={common && t('template.notYours')}
       label={t('template.delete', { name })}
-      onClick={() => onDelete(template)}
-    >
-      <Trash2 size={16} />
-    </GuardedIcon>
-  );
-}
-
-type TemplateDeleteProps = { readonly template: Template | null; readonly onClose: () => void };
-
-/** Confirms the deletion of a template; null closes the dialog. */
-function TemplateDelete({ template, onClose }: TemplateDeleteProps) {
-  const { t } = useTranslation('account');
-  const shown = useLast(template);
-  const name = shown?.name ?? '';
-  const remove = useAction({
-    run: deleteTemplate,
-    refresh: [['templates']],
-    done: t('template.deleted', { name }),
-    onDone: onClose,
-  });
-  return (
-    <ConfirmDialog
-      opened={template !== null}
-      onClose={onClose}
-      title={t('template.deleteTitle', { name })}
-      action={t('template.deleteSubmit')}
-      onConfirm={() => template && remove.run(template)}
-      busy={remove.busy}
-    >
-      {t(`template.deleteText.${shown?.channel ?? 'RCS'}`)}
-    </ConfirmDialog>
+      question={{
+        title: t('template.deleteTitle', { name }),
+        text: t(`template.deleteText.${channel}`),
+        action: t('template.deleteSubmit'),
+        run: () => deleteTemplate(template),
+        refresh: [['templates']],
+        done: t('template.deleted', { name }),
+      }}
+    />
   );
 }

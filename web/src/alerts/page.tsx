@@ -1,20 +1,17 @@
 import { Alert as CoreAlert, Group, NativeSelect, Stack, Switch, Text } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
-import { Check, CircleCheckBig, MailX, Pencil, Send, Trash2 } from 'lucide-react';
-import { Suspense, useMemo, useState } from 'react';
+import { Check, CircleCheckBig, MailX, Pencil, Send } from 'lucide-react';
+import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
-import { lazyPart } from '../api/load.ts';
 import { notify } from '../api/notify.ts';
 import { api, ok } from '../api/send.ts';
-import { AddButton, GuardedButton, GuardedIcon, useDisabledReason } from '../ui/actions.tsx';
+import { AddButton, DeleteIcon, GuardedButton, GuardedIcon, useDisabledReason } from '../ui/actions.tsx';
 import { type Column, DataTable } from '../ui/data-table.tsx';
-import { ConfirmDialog } from '../ui/dialog.tsx';
+import { openDialog, questionTexts } from '../ui/dialog.tsx';
 import { FilterBar } from '../ui/filter-bar.tsx';
 import { useFormat } from '../ui/format.ts';
-import { EmptyState, ErrorState, PageFrame, Section, TextLink } from '../ui/parts.tsx';
-import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { EmptyState, ErrorState, PageFrame, Section, TableSkeleton, TextLink } from '../ui/parts.tsx';
 import { choice, listFields, useUrlState } from '../ui/url-state.ts';
 import { DateTime, StatusBadge, type Tone } from '../ui/values.tsx';
 import classes from './lines.module.css';
@@ -26,12 +23,14 @@ import {
   OPERATOR,
   placeOf,
   type Rule,
+  RuleDialog,
   rulesQuery,
   setRule,
   TARGETS,
   type Target,
+  TargetDialog,
   targetsQuery,
-} from './target-dialog.tsx';
+} from './alert.tsx';
 
 const STATES = ['open', 'resolved'] as const;
 const FIELDS = { ...listFields(), state: choice(STATES, 'open') };
@@ -151,19 +150,16 @@ function Acknowledge({ alert: { id, state, title } }: { readonly alert: Alert })
   );
 }
 
-const TargetDialog = lazyPart(() => import('./target-dialog.tsx').then((file) => ({ default: file.TargetDialog })));
-
 /** Recipients of alerts. */
 function Targets() {
   const { t } = useTranslation('alerts');
-  const [edited, setEdited] = useState<Target | 'new' | null>(null);
   const { data, error } = useQuery(targetsQuery);
   return (
     <Section
       title={t('target.title')}
       description={t('target.hint')}
       actions={
-        <AddButton need={OPERATOR} onClick={() => setEdited('new')}>
+        <AddButton need={OPERATOR} onClick={() => openDialog(<TargetDialog target={null} />)}>
           {t('target.add')}
         </AddButton>
       }
@@ -180,14 +176,11 @@ function Targets() {
         <ul className={classes.list} aria-label={t('target.title')}>
           {data.data.map((target) => (
             <li key={target.id}>
-              <TargetLine target={target} onEdit={() => setEdited(target)} />
+              <TargetLine target={target} />
             </li>
           ))}
         </ul>
       )}
-      <Suspense>
-        {edited !== null && <TargetDialog target={edited === 'new' ? null : edited} onClose={() => setEdited(null)} />}
-      </Suspense>
     </Section>
   );
 }
@@ -202,7 +195,7 @@ function NoMail({ isMissing }: { readonly isMissing: boolean }) {
   );
 }
 
-function TargetLine({ target, onEdit }: { readonly target: Target; readonly onEdit: () => void }) {
+function TargetLine({ target }: { readonly target: Target }) {
   const { t } = useTranslation('alerts');
   const { kind, address, severity, quiet, timeZone, breaksQuiet, failingSince, lastError, waiting } = target;
   const name = address === '' ? t('target.owners') : address;
@@ -229,15 +222,15 @@ function TargetLine({ target, onEdit }: { readonly target: Target; readonly onEd
           </Text>
         )}
       </Stack>
-      <TargetActions target={target} name={name} onEdit={onEdit} />
+      <TargetActions target={target} name={name} />
     </Group>
   );
 }
 
-type ActionsProps = { readonly target: Target; readonly name: string; readonly onEdit: () => void };
+type ActionsProps = { readonly target: Target; readonly name: string };
 
 /** Actions for a recipient. */
-function TargetActions({ target, name, onEdit }: ActionsProps) {
+function TargetActions({ target, name }: ActionsProps) {
   const { t } = useTranslation('alerts');
   const test = useTest(target.id, name);
   return (
@@ -252,10 +245,22 @@ function TargetActions({ target, name, onEdit }: ActionsProps) {
       >
         {t('target.test.submit')}
       </GuardedButton>
-      <GuardedIcon need={OPERATOR} label={t('target.edit.label', { name })} onClick={onEdit}>
+      <GuardedIcon
+        need={OPERATOR}
+        label={t('target.edit.label', { name })}
+        onClick={() => openDialog(<TargetDialog target={target} />)}
+      >
         <Pencil size={16} />
       </GuardedIcon>
-      <DeleteIcon id={target.id} name={name} />
+      <DeleteIcon
+        need={OPERATOR}
+        label={t('target.delete.label', { name })}
+        question={{
+          ...questionTexts(t, 'target.delete', { name }),
+          run: () => ok(api.DELETE(`${TARGETS}/{id}`, { params: { path: { id: target.id } } })),
+          refresh: KEYS,
+        }}
+      />
     </Group>
   );
 }
@@ -273,40 +278,9 @@ function useTest(id: number, name: string) {
   });
 }
 
-function DeleteIcon({ id, name }: { readonly id: number; readonly name: string }) {
-  const { t } = useTranslation('alerts');
-  const [isAsking, asking] = useDisclosure();
-  const remove = useAction({
-    run: () => ok(api.DELETE(`${TARGETS}/{id}`, { params: { path: { id } } })),
-    refresh: KEYS,
-    done: t('target.delete.done', { name }),
-    onDone: asking.close,
-  });
-  return (
-    <>
-      <GuardedIcon need={OPERATOR} label={t('target.delete.label', { name })} onClick={asking.open}>
-        <Trash2 size={16} />
-      </GuardedIcon>
-      <ConfirmDialog
-        opened={isAsking}
-        onClose={asking.close}
-        title={t('target.delete.title', { name })}
-        action={t('target.delete.submit')}
-        onConfirm={() => remove.run()}
-        busy={remove.busy}
-      >
-        {t('target.delete.text')}
-      </ConfirmDialog>
-    </>
-  );
-}
-
-const RuleDialog = lazyPart(() => import('./rule-dialog.tsx').then((file) => ({ default: file.RuleDialog })));
-
 /** Rules by which each kind of condition is an alert. */
 function Rules() {
   const { t } = useTranslation('alerts');
-  const [edited, setEdited] = useState<Rule | null>(null);
   const { data, error } = useQuery(rulesQuery);
   return (
     <Section title={t('rule.title')} description={t('rule.hint')}>
@@ -316,17 +290,16 @@ function Rules() {
         <ul className={classes.list} aria-label={t('rule.title')}>
           {data.data.map((rule) => (
             <li key={rule.kind}>
-              <RuleLine rule={rule} onEdit={() => setEdited(rule)} />
+              <RuleLine rule={rule} />
             </li>
           ))}
         </ul>
       )}
-      <Suspense>{edited !== null && <RuleDialog rule={edited} onClose={() => setEdited(null)} />}</Suspense>
     </Section>
   );
 }
 
-function RuleLine({ rule, onEdit }: { readonly rule: Rule; readonly onEdit: () => void }) {
+function RuleLine({ rule }: { readonly rule: Rule }) {
   const { t } = useTranslation('alerts');
   const format = useFormat();
   const reason = useDisabledReason(OPERATOR);
@@ -358,7 +331,11 @@ function RuleLine({ rule, onEdit }: { readonly rule: Rule; readonly onEdit: () =
           onChange={() => change.run()}
           aria-label={t('rule.switch', { name })}
         />
-        <GuardedIcon need={OPERATOR} label={t('rule.edit.label', { name })} onClick={onEdit}>
+        <GuardedIcon
+          need={OPERATOR}
+          label={t('rule.edit.label', { name })}
+          onClick={() => openDialog(<RuleDialog rule={rule} />)}
+        >
           <Pencil size={16} />
         </GuardedIcon>
       </Group>

@@ -1,6 +1,5 @@
 import {
   Alert,
-  Button,
   Checkbox,
   Code,
   Group,
@@ -11,36 +10,17 @@ import {
   Textarea,
   TextInput,
 } from '@mantine/core';
-import { useForm } from '@mantine/form';
-import { useMemo, useState } from 'react';
+import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useAction } from '../api/action.ts';
 import { useProblemText } from '../api/passkey.ts';
 import { ApiError, api, ok } from '../api/send.ts';
 import { type Need, type Scope, useSession } from '../api/session.ts';
 import { SecretOnce } from '../ui/actions.tsx';
 import type { Column } from '../ui/data-table.tsx';
-import { Dialog, DialogForm } from '../ui/dialog.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
 import { Hint } from '../ui/hint.tsx';
 import { DateTime, Facts, StatusBadge } from '../ui/values.tsx';
-
-type CreateDialogProps = { readonly opened: boolean; readonly onClose: () => void };
-
-/** Dialog that creates a key. The value is shown once and forgotten when the dialog closes. */
-export function CreateDialog({ opened, onClose }: CreateDialogProps) {
-  const { t } = useTranslation('api-keys');
-  const [isCreated, setCreated] = useState(false);
-  const close = (): void => {
-    setCreated(false);
-    onClose();
-  };
-  return (
-    <Dialog opened={opened} onClose={close} title={t('create.title')} locked={isCreated}>
-      {opened && <Create onClose={close} onCreated={() => setCreated(true)} />}
-    </Dialog>
-  );
-}
 
 type NewKey = {
   readonly name: string;
@@ -49,122 +29,94 @@ type NewKey = {
   readonly expiresAt: string;
 };
 
-type CreateProps = Pick<CreateDialogProps, 'onClose'> & { readonly onCreated: () => void };
-
-function Create({ onClose, onCreated }: CreateProps) {
-  const { t } = useTranslation('api-keys');
-  const { may } = useSession();
-  const mine = SCOPES.filter((scope) => may({ scope }));
-  const form = useForm<NewKey>({
-    initialValues: { name: '', description: '', operations: mine, expiresAt: '' },
-    validate: {
-      name: (name) => (name.trim() === '' ? t('create.nameMissing') : null),
-      operations: (chosen) => (chosen.length === 0 ? t('create.scopeMissing') : null),
-    },
-  });
-  const create = useAction({
-    run: ({ expiresAt, ...rest }: NewKey) =>
-      ok(api.POST(KEYS, { body: { ...rest, expiresAt: expiresAt === '' ? null : endOfDay(expiresAt) } })),
-    refresh: [['api-keys']],
-    form,
-    onDone: onCreated,
-  });
-  if (create.result !== undefined) return <Created secret={create.result.apiKey} onClose={onClose} />;
-  return (
-    <DialogForm
-      onSubmit={form.onSubmit((values) => create.run(values))}
-      action={t('create.submit')}
-      busy={create.busy}
-      onClose={onClose}
-    >
-      <TextInput
-        label={t('column.name')}
-        description={t('create.nameHint')}
-        maxLength={200}
-        data-autofocus
-        {...form.getInputProps('name')}
-      />
-      <Textarea
-        label={t('create.description')}
-        maxLength={1000}
-        autosize
-        minRows={2}
-        {...form.getInputProps('description')}
-      />
-      <ScopePicker {...form.getInputProps('operations')} />
-      <TextInput
-        type="date"
-        label={t('create.expiresAt')}
-        description={t('create.expiresHint')}
-        {...form.getInputProps('expiresAt')}
-      />
-    </DialogForm>
-  );
-}
-
 const endOfDay = (day: string): string => new Date(`${day}T23:59:59`).toISOString();
 
-function Created({ secret, onClose }: { readonly secret: string; readonly onClose: () => void }) {
+/** Dialog that creates a key. The value is shown once. */
+export function CreateDialog() {
   const { t } = useTranslation('api-keys');
+  const { may } = useSession();
   return (
-    <Stack>
-      <SecretOnce label={t('key')} secret={secret} />
-      <Group justify="flex-end">
-        <Button onClick={onClose}>{t('create.done')}</Button>
-      </Group>
-    </Stack>
+    <FormDialog<NewKey, { readonly apiKey: string }>
+      title={t('create.title')}
+      values={{ name: '', description: '', operations: SCOPES.filter((scope) => may({ scope })), expiresAt: '' }}
+      validate={{
+        name: (name) => (name.trim() === '' ? t('create.nameMissing') : null),
+        operations: (chosen) => (chosen.length === 0 ? t('create.scopeMissing') : null),
+      }}
+      run={({ expiresAt, ...rest }) =>
+        ok(api.POST(KEYS, { body: { ...rest, expiresAt: expiresAt === '' ? null : endOfDay(expiresAt) } }))
+      }
+      refresh={[['api-keys']]}
+      action={t('create.submit')}
+      result={({ apiKey }) => <SecretOnce label={t('key')} secret={apiKey} />}
+      finish={t('create.done')}
+    >
+      {(form) => (
+        <>
+          <TextInput
+            label={t('column.name')}
+            description={t('create.nameHint')}
+            maxLength={200}
+            data-autofocus
+            {...form.getInputProps('name')}
+          />
+          <Textarea
+            label={t('create.description')}
+            maxLength={1000}
+            autosize
+            minRows={2}
+            {...form.getInputProps('description')}
+          />
+          <ScopePicker {...form.getInputProps('operations')} />
+          <TextInput
+            type="date"
+            label={t('create.expiresAt')}
+            description={t('create.expiresHint')}
+            {...form.getInputProps('expiresAt')}
+          />
+        </>
+      )}
+    </FormDialog>
   );
 }
-
-type FindDialogProps = { readonly opened: boolean; readonly onClose: () => void };
 
 /** Dialog that finds the key to a value, for example one found in a log or a file. */
-export function FindDialog({ opened, onClose }: FindDialogProps) {
-  const { t } = useTranslation('api-keys');
-  return (
-    <Dialog opened={opened} onClose={onClose} title={t('find.title')}>
-      {opened && <Find />}
-    </Dialog>
-  );
-}
-
-function Find() {
+export function FindDialog() {
   const { t } = useTranslation('api-keys');
   const problemText = useProblemText();
-  const [value, setValue] = useState('');
-  const find = useAction({ run: findApiKey, quiet: true });
-  const isUnknown = find.error instanceof ApiError && find.error.status === 404;
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (value.trim() !== '') find.run(value.trim());
-      }}
+    <FormDialog
+      title={t('find.title')}
+      values={{ value: '' }}
+      run={({ value }) => findApiKey(value.trim())}
+      stays
+      quiet
+      action={t('find.submit')}
+      isDisabled={({ value }) => value.trim() === ''}
     >
-      <Stack>
-        <PasswordInput
-          label={t('find.value')}
-          description={t('find.hint')}
-          placeholder="pg_live_…"
-          value={value}
-          onChange={(event) => setValue(event.currentTarget.value)}
-          autoComplete="off"
-          data-autofocus
-          visibilityToggleButtonProps={{ 'aria-label': t('find.show') }}
-        />
-        {find.error !== null && (
-          <Alert color="red" role="alert">
-            {isUnknown ? t('find.unknown') : problemText(find.error)}
-          </Alert>
-        )}
-        {find.result && <Found apiKey={find.result} />}
-        <Group justify="flex-end">
-          <Button type="submit" loading={find.busy}>
-            {t('find.submit')}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+      {(form, { error, output }) => {
+        const isUnknown = error instanceof ApiError && error.status === 404;
+        return (
+          <>
+            <PasswordInput
+              label={t('find.value')}
+              description={t('find.hint')}
+              placeholder="pg_live_…"
+              autoComplete="off"
+              data-autofocus
+              visibilityToggleButtonProps={{ 'aria-label': t('find.show') }}
+              {...form.getInputProps('value')}
+            />
+            {error !== null && (
+              <Alert color="red" role="alert">
+                {isUnknown ? t('find.unknown') : problemText(error)}
+              </Alert>
+            )}
+            {output && <Found apiKey={output} />}
+          </>
+        );
+      }}
+    </FormDialog>
   );
 }
 

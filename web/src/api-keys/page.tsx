@@ -1,18 +1,17 @@
-import { Button, Group, NativeSelect, Stack, Text } from '@mantine/core';
+import { Button, NativeSelect, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { KeyRound, RefreshCw, Search, Trash2 } from 'lucide-react';
-import { type ReactNode, useState } from 'react';
+import { KeyRound, RefreshCw, Search } from 'lucide-react';
+import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useAction } from '../api/action.ts';
 import { peopleQuery } from '../api/data.ts';
 import { api, ok } from '../api/send.ts';
-import { AddButton, GuardedIcon, SecretOnce } from '../ui/actions.tsx';
-import { DataTable } from '../ui/data-table.tsx';
-import { ConfirmDialog, Dialog, DialogButtons } from '../ui/dialog.tsx';
+import { AddButton, DeleteIcon, GuardedIcon, SecretOnce } from '../ui/actions.tsx';
+import { DataTable, useListQuery } from '../ui/data-table.tsx';
+import { openDialog, questionTexts } from '../ui/dialog.tsx';
 import { ChoiceFilter, FilterBar } from '../ui/filter-bar.tsx';
-import { EmptyState, PageFrame, useLast } from '../ui/parts.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
+import { EmptyState, PageFrame } from '../ui/parts.tsx';
 import { choice, listFields, useUrlState } from '../ui/url-state.ts';
-import { useListQuery } from '../ui/use-list-query.ts';
 import {
   type ApiKey,
   CreateDialog,
@@ -28,25 +27,17 @@ import {
 const PERSON = { fallback: '', parse: (given: string) => (/^\d{1,12}$/.test(given) ? given : undefined) };
 const FIELDS = { ...listFields(), person: PERSON, status: choice(STATES) };
 
-/** The open dialog and the item it is about. */
-type Open =
-  | { readonly what: 'create' | 'find' }
-  | { readonly what: 'rotate' | 'revoke'; readonly apiKey: ApiKey }
-  | null;
-
 /** The page of the account's API keys. */
 export function Page() {
   const { t } = useTranslation('api-keys');
-  const [open, setOpen] = useState<Open>(null);
-  const close = (): void => setOpen(null);
   const create = (
-    <AddButton need={NEED} onClick={() => setOpen({ what: 'create' })}>
+    <AddButton need={NEED} onClick={() => openDialog(<CreateDialog />)}>
       {t('create.open')}
     </AddButton>
   );
   const actions = (
     <>
-      <Button variant="default" leftSection={<Search size={16} />} onClick={() => setOpen({ what: 'find' })}>
+      <Button variant="default" leftSection={<Search size={16} />} onClick={() => openDialog(<FindDialog />)}>
         {t('find.open')}
       </Button>
       {create}
@@ -54,18 +45,12 @@ export function Page() {
   );
   return (
     <PageFrame title={t('title')} description={t('description')} actions={actions}>
-      <KeyTable create={create} onOpen={setOpen} />
-      <FindDialog opened={open?.what === 'find'} onClose={close} />
-      <CreateDialog opened={open?.what === 'create'} onClose={close} />
-      <RotateDialog apiKey={open?.what === 'rotate' ? open.apiKey : null} onClose={close} />
-      <RevokeDialog apiKey={open?.what === 'revoke' ? open.apiKey : null} onClose={close} />
+      <KeyTable create={create} />
     </PageFrame>
   );
 }
 
-type KeyTableProps = { readonly create: ReactNode; readonly onOpen: (open: Open) => void };
-
-function KeyTable({ create, onOpen }: KeyTableProps) {
+function KeyTable({ create }: { readonly create: ReactNode }) {
   const { t } = useTranslation('api-keys');
   const [search, setSearch] = useUrlState(FIELDS);
   const columns = useKeyColumns();
@@ -82,7 +67,7 @@ function KeyTable({ create, onOpen }: KeyTableProps) {
         rowId={({ id }) => String(id)}
         search={search}
         onSearch={setSearch}
-        actions={(apiKey) => <KeyActions apiKey={apiKey} onOpen={(what) => onOpen({ what, apiKey })} />}
+        actions={(apiKey) => <KeyActions apiKey={apiKey} />}
         empty={
           isFiltered ? (
             <EmptyState icon={KeyRound} title={t('empty.filtered')} text={t('empty.filteredText')} />
@@ -100,89 +85,33 @@ function KeyTable({ create, onOpen }: KeyTableProps) {
 /** Times for which the old value may stay valid, in seconds. */
 const GRACES = [0, 3600, 86_400, 604_800] as const;
 
-type RotateDialogProps = { readonly apiKey: ApiKey | null; readonly onClose: () => void };
-
-/** Dialog that gives a key a new value, which is shown once; null closes it. */
-function RotateDialog({ apiKey, onClose }: RotateDialogProps) {
+/** Dialog that gives a key a new value, which is shown once. */
+function RotateDialog({ apiKey }: { readonly apiKey: ApiKey }) {
   const { t } = useTranslation('api-keys');
-  const shown = useLast(apiKey);
-  const [isRotated, setRotated] = useState(false);
-  const close = (): void => {
-    setRotated(false);
-    onClose();
-  };
-  const title = t('rotate.title', { name: shown ? nameOf(shown) : '' });
+  const { id } = apiKey;
   return (
-    <Dialog opened={apiKey !== null} onClose={close} title={title} locked={isRotated}>
-      {apiKey && <Rotate apiKey={apiKey} onClose={close} onRotated={() => setRotated(true)} />}
-    </Dialog>
-  );
-}
-
-type RotateProps = { readonly apiKey: ApiKey; readonly onClose: () => void; readonly onRotated: () => void };
-
-function Rotate({ apiKey: { id }, onClose, onRotated }: RotateProps) {
-  const { t } = useTranslation('api-keys');
-  const [grace, setGrace] = useState<string>(String(GRACES[2]));
-  const rotate = useAction({
-    run: (graceSeconds: number) =>
-      ok(api.POST(`${KEYS}/{id}/rotate`, { params: { path: { id } }, body: { graceSeconds } })),
-    refresh: [['api-keys']],
-    onDone: onRotated,
-  });
-  if (rotate.result !== undefined) {
-    return (
-      <Stack>
-        <SecretOnce label={t('key')} secret={rotate.result.apiKey} />
-        <Group justify="flex-end">
-          <Button onClick={onClose}>{t('create.done')}</Button>
-        </Group>
-      </Stack>
-    );
-  }
-  return (
-    <Stack>
-      <Text size="sm">{t('rotate.text')}</Text>
-      <NativeSelect
-        label={t('rotate.grace')}
-        data={GRACES.map((seconds) => ({ value: String(seconds), label: t(`rotate.graces.${seconds}`) }))}
-        value={grace}
-        onChange={(event) => setGrace(event.currentTarget.value)}
-      />
-      <DialogButtons
-        onClose={onClose}
-        action={t('rotate.submit')}
-        busy={rotate.busy}
-        onConfirm={() => rotate.run(Number(grace))}
-      />
-    </Stack>
-  );
-}
-
-type RevokeDialogProps = { readonly apiKey: ApiKey | null; readonly onClose: () => void };
-
-/** Confirms that a key is revoked; null closes the dialog. */
-function RevokeDialog({ apiKey, onClose }: RevokeDialogProps) {
-  const { t } = useTranslation('api-keys');
-  const shown = useLast(apiKey);
-  const name = shown === null ? '' : nameOf(shown);
-  const revoke = useAction({
-    run: (id: number) => ok(api.DELETE(`${KEYS}/{id}`, { params: { path: { id } } })),
-    refresh: [['api-keys']],
-    done: t('revoke.done', { name }),
-    onDone: onClose,
-  });
-  return (
-    <ConfirmDialog
-      opened={apiKey !== null}
-      onClose={onClose}
-      title={t('revoke.title', { name })}
-      action={t('revoke.submit')}
-      onConfirm={() => apiKey && revoke.run(apiKey.id)}
-      busy={revoke.busy}
+    <FormDialog
+      title={t('rotate.title', { name: nameOf(apiKey) })}
+      values={{ grace: String(GRACES[2]) }}
+      run={({ grace }) =>
+        ok(api.POST(`${KEYS}/{id}/rotate`, { params: { path: { id } }, body: { graceSeconds: Number(grace) } }))
+      }
+      refresh={[['api-keys']]}
+      action={t('rotate.submit')}
+      result={({ apiKey: secret }) => <SecretOnce label={t('key')} secret={secret} />}
+      finish={t('create.done')}
     >
-      {t('revoke.text')}
-    </ConfirmDialog>
+      {(form) => (
+        <>
+          <Text size="sm">{t('rotate.text')}</Text>
+          <NativeSelect
+            label={t('rotate.grace')}
+            data={GRACES.map((seconds) => ({ value: String(seconds), label: t(`rotate.graces.${seconds}`) }))}
+            {...form.getInputProps('grace')}
+          />
+        </>
+      )}
+    </FormDialog>
   );
 }
 
@@ -210,21 +139,30 @@ function KeyFilters({ filters: { person, status }, onChange }: KeyFiltersProps) 
   );
 }
 
-type KeyActionsProps = { readonly apiKey: ApiKey; readonly onOpen: (what: 'rotate' | 'revoke') => void };
-
-/** The actions for one key. The page owns the dialogs, because rows may disappear while one is open. */
-function KeyActions({ apiKey, onOpen }: KeyActionsProps) {
+/** The actions for one key. */
+function KeyActions({ apiKey }: { readonly apiKey: ApiKey }) {
   const { t } = useTranslation('api-keys');
+  const { id, status } = apiKey;
   const name = nameOf(apiKey);
-  const expired = apiKey.status === 'expired' && t('rotate.expired');
   return (
     <>
-      <GuardedIcon need={NEED} reason={expired} label={t('rotate.label', { name })} onClick={() => onOpen('rotate')}>
+      <GuardedIcon
+        need={NEED}
+        reason={status === 'expired' && t('rotate.expired')}
+        label={t('rotate.label', { name })}
+        onClick={() => openDialog(<RotateDialog apiKey={apiKey} />)}
+      >
         <RefreshCw size={16} />
       </GuardedIcon>
-      <GuardedIcon need={NEED} label={t('revoke.label', { name })} onClick={() => onOpen('revoke')}>
-        <Trash2 size={16} />
-      </GuardedIcon>
+      <DeleteIcon
+        need={NEED}
+        label={t('revoke.label', { name })}
+        question={{
+          ...questionTexts(t, 'revoke', { name }),
+          run: () => ok(api.DELETE(`${KEYS}/{id}`, { params: { path: { id } } })),
+          refresh: [['api-keys']],
+        }}
+      />
     </>
   );
 }

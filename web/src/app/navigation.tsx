@@ -21,6 +21,7 @@ import { useCredit } from '../api/data.ts';
 import { lazyPart } from '../api/load.ts';
 import { askWith, type Proof } from '../api/send.ts';
 import { useSession } from '../api/session.ts';
+import { DialogHost } from '../ui/dialog.tsx';
 import { Hint } from '../ui/hint.tsx';
 import icon from '../ui/icon.svg';
 import { ButtonLink, OnDemand } from '../ui/parts.tsx';
@@ -165,6 +166,7 @@ export function Shell({ pages }: { readonly pages: readonly PageEntry[] }) {
       <Suspense>
         <InboxWatch />
       </Suspense>
+      <DialogHost key={pathname} />
       <ProofDialogs />
     </div>
   );

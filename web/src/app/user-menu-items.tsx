@@ -1,5 +1,4 @@
 import { Button, Group, type MantineColorScheme, Menu, Stack, Text, useMantineColorScheme } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { Building2, CircleQuestionMark, CircleUserRound, LogOut, Monitor, Moon, Sun } from 'lucide-react';
@@ -9,10 +8,10 @@ import { useAction } from '../api/action.ts';
 import { forgetDrafts, LANGUAGES, type Language } from '../api/data.ts';
 import { api, ok } from '../api/send.ts';
 import { useSession } from '../api/session.ts';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, openDialog } from '../ui/dialog.tsx';
+import { useDialog } from '../ui/lazy-props.ts';
 import { SearchField } from '../ui/filter-bar.tsx';
-import { ErrorState, type OpenerButton, useOpenWhenDrawn } from '../ui/parts.tsx';
-import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { ErrorState, type OpenerButton, TableSkeleton, useOpenWhenDrawn } from '../ui/parts.tsx';
 import { changeLanguage } from './i18n.ts';
 import { useSwitchAccount } from './switch-account.ts';
 
@@ -26,48 +25,44 @@ const SCHEMES = [
 export function UserMenuItems({ button }: { readonly button: OpenerButton }) {
   const { t } = useTranslation('app');
   const { user, role } = useSession();
-  const [isChoosing, choosing] = useDisclosure();
   const signOut = useSignOut();
   const navigate = useNavigate();
   const { target, ...state } = useOpenWhenDrawn(button);
   return (
-    <>
-      <Menu width={240} {...state}>
-        <Menu.Target>{target}</Menu.Target>
-        <Menu.Dropdown>
-          <Menu.Label>
-            <Text size="sm" fw={600} truncate>
-              {user.username}
-            </Text>
-            <Text size="xs">{t(`role.${role}`)}</Text>
-          </Menu.Label>
-          <Menu.Divider />
-          {user.isOperator && (
-            <>
-              <Menu.Item leftSection={<Building2 size={16} />} onClick={choosing.open}>
-                {t('switch.open')}
-              </Menu.Item>
-              <Menu.Divider />
-            </>
-          )}
-          <Menu.Item leftSection={<CircleUserRound size={16} />} onClick={() => void navigate({ to: '/profile' })}>
-            {t('profile')}
-          </Menu.Item>
-          <Menu.Item component="a" href="/help/" target="_blank" leftSection={<CircleQuestionMark size={16} />}>
-            {t('help')}
-          </Menu.Item>
-          <Menu.Divider />
-          <SchemeItems />
-          <Menu.Divider />
-          <LanguageItems />
-          <Menu.Divider />
-          <Menu.Item leftSection={<LogOut size={16} />} onClick={() => signOut.run()}>
-            {t('signOut')}
-          </Menu.Item>
-        </Menu.Dropdown>
-      </Menu>
-      {user.isOperator && <AccountChoice opened={isChoosing} onClose={choosing.close} />}
-    </>
+    <Menu width={240} {...state}>
+      <Menu.Target>{target}</Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>
+          <Text size="sm" fw={600} truncate>
+            {user.username}
+          </Text>
+          <Text size="xs">{t(`role.${role}`)}</Text>
+        </Menu.Label>
+        <Menu.Divider />
+        {user.isOperator && (
+          <>
+            <Menu.Item leftSection={<Building2 size={16} />} onClick={() => openDialog(<AccountChoice />)}>
+              {t('switch.open')}
+            </Menu.Item>
+            <Menu.Divider />
+          </>
+        )}
+        <Menu.Item leftSection={<CircleUserRound size={16} />} onClick={() => void navigate({ to: '/profile' })}>
+          {t('profile')}
+        </Menu.Item>
+        <Menu.Item component="a" href="/help/" target="_blank" leftSection={<CircleQuestionMark size={16} />}>
+          {t('help')}
+        </Menu.Item>
+        <Menu.Divider />
+        <SchemeItems />
+        <Menu.Divider />
+        <LanguageItems />
+        <Menu.Divider />
+        <Menu.Item leftSection={<LogOut size={16} />} onClick={() => signOut.run()}>
+          {t('signOut')}
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
   );
 }
 
@@ -117,20 +112,19 @@ const listAccounts = (search: string, signal: AbortSignal) => {
   return ok(api.GET('/api/operator/v1/accounts', { params: { query }, signal }));
 };
 
-type AccountChoiceProps = { readonly opened: boolean; readonly onClose: () => void };
-
 /** Dialog in which operators switch to another account. */
-function AccountChoice({ opened, onClose }: AccountChoiceProps) {
+function AccountChoice() {
   const { t } = useTranslation('app');
   return (
-    <Dialog opened={opened} onClose={onClose} title={t('switch.title')} size="md">
-      {opened && <Accounts onChosen={onClose} />}
+    <Dialog title={t('switch.title')} size="md">
+      <Accounts />
     </Dialog>
   );
 }
 
-function Accounts({ onChosen }: { readonly onChosen: () => void }) {
+function Accounts() {
   const { t } = useTranslation('app');
+  const { close } = useDialog();
   const [search, setSearch] = useState('');
   const { data, error, refetch } = useQuery({
     queryKey: ['operator', 'account-choice', search],
@@ -143,7 +137,7 @@ function Accounts({ onChosen }: { readonly onChosen: () => void }) {
       {error && !data && <ErrorState error={error} onRetry={() => void refetch()} />}
       {!error && !data && <TableSkeleton rows={4} />}
       {data?.data.map(({ id, name }) => (
-        <AccountLine key={id} id={id} name={name} onChosen={onChosen} />
+        <AccountLine key={id} id={id} name={name} onChosen={close} />
       ))}
       {data && data.total > MAX_SHOWN && (
         <Text size="xs" c="dimmed">

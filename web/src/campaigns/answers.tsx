@@ -4,8 +4,7 @@ import { Scale } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/send.ts';
 import { useFormat } from '../ui/format.ts';
-import { ButtonLink, ErrorState, Section } from '../ui/parts.tsx';
-import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { ButtonLink, ErrorState, Section, TableSkeleton } from '../ui/parts.tsx';
 import classes from './answers.module.css';
 import { CAMPAIGN, type Campaign, isSending } from './campaign.ts';
 

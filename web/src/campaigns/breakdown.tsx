@@ -4,8 +4,8 @@ import { useTranslation } from 'react-i18next';
 import lists from '../ui/choice-list.module.css';
 import { useFormat } from '../ui/format.ts';
 import { useIsPhone } from '../ui/parts.tsx';
+import { SmallTable } from '../ui/small-table.tsx';
 import { ChannelBadge, Money, Num } from '../ui/values.tsx';
-import classes from './breakdown.module.css';
 import type { Price } from './campaign.ts';
 
 /** The price by channel, country and number of parts. */
@@ -54,52 +54,39 @@ function Figures({ price: { breakdown, currency, price } }: PriceProps) {
   const { t } = useTranslation('campaigns');
   const country = useCountryName();
   return (
-    <div className={classes.scroll} tabIndex={0} role="region" aria-label={t('breakdown.label')}>
-      <table className={classes.figures} aria-label={t('breakdown.label')}>
-        <thead>
-          <tr>
-            <th>{t('breakdown.channel')}</th>
-            <th>{t('breakdown.country')}</th>
-            <th className={classes.figure}>{t('breakdown.count')}</th>
-            <th className={classes.figure}>{t('breakdown.parts')}</th>
-            <th className={classes.figure}>{t('breakdown.unitPrice')}</th>
-            <th className={classes.figure}>{t('breakdown.price')}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {breakdown.map((line) => (
-            <tr key={keyOf(line)}>
-              <td>
-                <ChannelBadge channel={line.channel} />
-              </td>
-              <td>{country(line.country)}</td>
-              <td className={classes.figure}>
-                <Num value={line.count} />
-              </td>
-              <td className={classes.figure}>
-                <Num value={line.parts} />
-              </td>
-              <td className={classes.figure}>
-                <Money amount={line.unitPrice} currency={currency} />
-              </td>
-              <td className={classes.figure}>
-                <Money amount={line.price} currency={currency} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-        <tfoot>
-          <tr>
-            <td colSpan={5}>{t('breakdown.total')}</td>
-            <td className={classes.figure}>
-              <Text component="span" size="sm" fw={650}>
-                <Money amount={price} currency={currency} />
-              </Text>
-            </td>
-          </tr>
-        </tfoot>
-      </table>
-    </div>
+    <SmallTable
+      label={t('breakdown.label')}
+      rows={breakdown}
+      rowId={keyOf}
+      columns={[
+        { id: 'channel', header: t('breakdown.channel'), cell: ({ channel }) => <ChannelBadge channel={channel} /> },
+        { id: 'country', header: t('breakdown.country'), cell: (line) => country(line.country) },
+        { id: 'count', header: t('breakdown.count'), align: 'right', cell: ({ count }) => <Num value={count} /> },
+        { id: 'parts', header: t('breakdown.parts'), align: 'right', cell: ({ parts }) => <Num value={parts} /> },
+        {
+          id: 'unitPrice',
+          header: t('breakdown.unitPrice'),
+          align: 'right',
+          cell: ({ unitPrice }) => <Money amount={unitPrice} currency={currency} />,
+        },
+        {
+          id: 'price',
+          header: t('breakdown.price'),
+          align: 'right',
+          cell: (line) => <Money amount={line.price} currency={currency} />,
+        },
+      ]}
+      footer={
+        <>
+          <td colSpan={5}>{t('breakdown.total')}</td>
+          <td data-align="right">
+            <Text component="span" size="sm" fw={650}>
+              <Money amount={price} currency={currency} />
+            </Text>
+          </td>
+        </>
+      }
+    />
   );
 }
 

@@ -4,12 +4,11 @@ import { Scale } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type Format, useFormat } from '../ui/format.ts';
-import { EmptyState, ErrorState, PageFrame, Section, TextLink } from '../ui/parts.tsx';
-import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { EmptyState, ErrorState, PageFrame, Section, TableSkeleton, TextLink } from '../ui/parts.tsx';
+import { SmallTable } from '../ui/small-table.tsx';
 import { useUrlState, whole } from '../ui/url-state.ts';
 import { DateTime } from '../ui/values.tsx';
 import { stagesOf, useFunnel, useResults } from './answers.tsx';
-import classes from './breakdown.module.css';
 import { type Campaign, findCampaign, isDeletable, listCampaigns, modeName } from './campaign.ts';
 
 const FIELDS = { a: whole(), b: whole() };
@@ -88,32 +87,20 @@ function Comparison({ left, right }: { readonly left: Campaign; readonly right: 
   return (
     <Section title={t('compare.results')} description={t('compare.resultsHint')}>
       <Stack>
-        <div className={classes.scroll} tabIndex={0} role="region" aria-label={t('compare.results')}>
-          <table className={classes.figures} aria-label={t('compare.results')}>
-            <thead>
-              <tr>
-                <th>{t('compare.figure')}</th>
-                {[left, right].map(({ id, name }, n) => (
-                  <th key={`${id}-${n}`} className={classes.figure}>
-                    <TextLink to={`/campaigns/${id}`}>{name}</TextLink>
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {rows.map(({ label, values }) => (
-                <tr key={label}>
-                  <td>{label}</td>
-                  {values.map((value, n) => (
-                    <td key={n === 0 ? 'a' : 'b'} className={classes.figure}>
-                      {value}
-                    </td>
-                  ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <SmallTable
+          label={t('compare.results')}
+          rows={rows}
+          rowId={({ label }) => label}
+          columns={[
+            { id: 'figure', header: t('compare.figure'), cell: ({ label }) => label },
+            ...[left, right].map(({ id, name }, n) => ({
+              id: n === 0 ? 'a' : 'b',
+              header: <TextLink to={`/campaigns/${id}`}>{name}</TextLink>,
+              align: 'right' as const,
+              cell: ({ values }: Row) => values[n],
+            })),
+          ]}
+        />
         {left.currency !== right.currency && <Alert color="amber">{t('compare.currencies')}</Alert>}
         <Text size="sm" c="dimmed">
           {t('answers.hint')}

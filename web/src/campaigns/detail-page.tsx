@@ -5,8 +5,7 @@ import { ArrowDown, Check, CircleDot, CirclePause, CircleX, TriangleAlert } from
 import { useTranslation } from 'react-i18next';
 import { toIso } from '../api/data.ts';
 import { useFormat } from '../ui/format.ts';
-import { ButtonLink, ErrorState, PageFrame, Section } from '../ui/parts.tsx';
-import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { ButtonLink, ErrorState, PageFrame, Section, TableSkeleton } from '../ui/parts.tsx';
 import {
   CampaignStatus,
   ChannelBadge,

@@ -1,13 +1,12 @@
-import { ActionIcon, Group, Stack, Text } from '@mantine/core';
+import { Group, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { Pencil, Trash2 } from 'lucide-react';
-import { type ReactNode, useState } from 'react';
+import { Pencil } from 'lucide-react';
+import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useAction } from '../api/action.ts';
 import { useSession } from '../api/session.ts';
+import { DeleteIcon } from '../ui/actions.tsx';
 import lists from '../ui/choice-list.module.css';
-import { ConfirmDialog } from '../ui/dialog.tsx';
-import { ButtonLink, Section, useLast } from '../ui/parts.tsx';
+import { ButtonLink, Section } from '../ui/parts.tsx';
 import { DateTime } from '../ui/values.tsx';
 import { NEED } from './campaign.ts';
 import { type DraftEntry, deleteDraft, listCopies, listDrafts, useOwner } from './local-copy.ts';
@@ -17,7 +16,6 @@ export function Drafts() {
   const { t } = useTranslation('campaigns');
   const { may } = useSession();
   const owner = useOwner();
-  const [doomed, setDoomed] = useState<DraftEntry | null>(null);
   const { data } = useQuery({
     queryKey: ['campaign-drafts'],
     queryFn: ({ signal }) => listDrafts({}, signal),
@@ -33,17 +31,17 @@ export function Drafts() {
           <CopyLine key={copy.id} copy={copy} />
         ))}
         {data?.map((draft) => (
-          <DraftLine key={draft.id} draft={draft} onDelete={() => setDoomed(draft)} />
+          <DraftLine key={draft.id} draft={draft} />
         ))}
       </ul>
-      <DiscardDialog draft={doomed} onClose={() => setDoomed(null)} />
     </Section>
   );
 }
 
-function DraftLine({ draft, onDelete }: { readonly draft: DraftEntry; readonly onDelete: () => void }) {
+function DraftLine({ draft }: { readonly draft: DraftEntry }) {
   const { t } = useTranslation('campaigns');
   const { id, name, campaignId, updatedAt, updatedBy } = draft;
+  const label = name || t('drafts.unnamed');
   const note = (
     <>
       {t(campaignId === null ? 'drafts.new' : 'drafts.changes')} · <DateTime value={updatedAt} />
@@ -52,14 +50,18 @@ function DraftLine({ draft, onDelete }: { readonly draft: DraftEntry; readonly o
   );
   return (
     <Line id={id} name={name} campaignId={campaignId} note={note}>
-      <ActionIcon
-        variant="subtle"
-        color="gray"
-        aria-label={t('drafts.discardNamed', { name: name || t('drafts.unnamed') })}
-        onClick={onDelete}
-      >
-        <Trash2 size={16} />
-      </ActionIcon>
+      <DeleteIcon
+        need={NEED}
+        label={t('drafts.discardNamed', { name: label })}
+        question={{
+          title: t('drafts.discardTitle', { name: label }),
+          text: t(campaignId === null ? 'drafts.discardNew' : 'drafts.discardChanges'),
+          action: t('drafts.discard'),
+          run: () => deleteDraft(id),
+          refresh: [['campaign-drafts']],
+          done: t('drafts.discarded'),
+        }}
+      />
     </Line>
   );
 }
@@ -107,29 +109,5 @@ function Line({ id, name, campaignId, note, children }: LineProps) {
         {children}
       </Group>
     </li>
-  );
-}
-
-function DiscardDialog({ draft, onClose }: { readonly draft: DraftEntry | null; readonly onClose: () => void }) {
-  const { t } = useTranslation('campaigns');
-  const shown = useLast(draft);
-  const name = shown?.name || t('drafts.unnamed');
-  const discard = useAction({
-    run: (id: string) => deleteDraft(id),
-    refresh: [['campaign-drafts']],
-    done: t('drafts.discarded'),
-    onDone: onClose,
-  });
-  return (
-    <ConfirmDialog
-      opened={draft !== null}
-      onClose={onClose}
-      title={t('drafts.discardTitle', { name })}
-      action={t('drafts.discard')}
-      busy={discard.busy}
-      onConfirm={() => draft && discard.run(draft.id)}
-    >
-      {t(shown?.campaignId ? 'drafts.discardChanges' : 'drafts.discardNew')}
-    </ConfirmDialog>
   );
 }

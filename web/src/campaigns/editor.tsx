@@ -26,7 +26,7 @@ import { ConfirmDialog } from '../ui/dialog.tsx';
 import { useFormat } from '../ui/format.ts';
 import { PageFrame, Section, TextLink } from '../ui/parts.tsx';
 import { Steps } from '../ui/stepper.tsx';
-import { useNow } from '../ui/values.tsx';
+import { useFieldName, useNow } from '../ui/values.tsx';
 import { chainOf, MODES, modeName, type SendingMode } from './campaign.ts';
 import { ChainPicture } from './chain-picture.tsx';
 import { lackingOf, placeOf, STEPS, type StepId, TRAFFIC_TYPES } from './draft.ts';
@@ -251,6 +251,7 @@ function Filling({ template }: { readonly template: TemplateOption | undefined }
 
 function Field({ variable }: { readonly variable: string | undefined }) {
   const { t } = useTranslation('campaigns');
+  const fieldName = useFieldName();
   if (variable === undefined)
     return (
       <Text span c="red" size="sm">
@@ -260,7 +261,7 @@ function Field({ variable }: { readonly variable: string | undefined }) {
   const fallback = variable.includes('|') ? variable.slice(variable.indexOf('|') + 1) : '';
   return (
     <>
-      <b>{fieldOf(variable)}</b>
+      <b>{fieldName(fieldOf(variable))}</b>
       {fallback !== '' && ` ${t('channels.orElse', { fallback })}`}
     </>
   );

@@ -1,18 +1,22 @@
 import { Button, NativeSelect, Popover, Stack, TextInput } from '@mantine/core';
-import { queryOptions } from '@tanstack/react-query';
+import { queryOptions, useQuery } from '@tanstack/react-query';
 import { cloneElement, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/send.ts';
+import { useSession } from '../api/session.ts';
 import { type OpenerButton, useOpenWhenDrawn } from '../ui/parts.tsx';
+import { useFieldName } from '../ui/values.tsx';
 
 export type FieldPaneProps = {
   readonly button: OpenerButton;
   readonly fields: readonly Field[];
+  /** The contact whose values are shown as examples; null if there is none. */
+  readonly contactId: number | null;
   readonly onInsert: (placeholder: string) => void;
 };
 
 /** The pane that `FieldInsert` opens, loaded on demand. */
-export function FieldPane({ button, fields, onInsert }: FieldPaneProps) {
+export function FieldPane({ button, fields, contactId, onInsert }: FieldPaneProps) {
   const { t } = useTranslation('campaigns');
   const { opened, onChange, target } = useOpenWhenDrawn(button);
   return (
@@ -21,6 +25,7 @@ export function FieldPane({ button, fields, onInsert }: FieldPaneProps) {
       <Popover.Dropdown aria-label={t('text.insert')}>
         <Chooser
           fields={fields}
+          contactId={contactId}
           onInsert={(placeholder) => {
             onChange(false);
             onInsert(placeholder);
@@ -31,16 +36,23 @@ export function FieldPane({ button, fields, onInsert }: FieldPaneProps) {
   );
 }
 
-function Chooser({ fields, onInsert }: Omit<FieldPaneProps, 'button'>) {
+function Chooser({ fields, contactId, onInsert }: Omit<FieldPaneProps, 'button'>) {
   const { t } = useTranslation('campaigns');
+  const fieldName = useFieldName();
+  const values = useFieldValues(contactId);
   const [name, setName] = useState('');
   const [fallback, setFallback] = useState('');
+  const labelOf = (field: Field): string => {
+    const value = values[field.name];
+    const isShown = (typeof value === 'string' && value !== '') || typeof value === 'number';
+    return isShown ? `${fieldName(field.name)} · ${value}` : fieldName(field.name);
+  };
   const chosen = name || (fields[0]?.name ?? '');
   return (
     <Stack gap="sm">
       <NativeSelect
         label={t('text.field')}
-        data={fields.map((field) => field.name)}
+        data={fields.map((field) => ({ value: field.name, label: labelOf(field) }))}
         value={chosen}
         onChange={(event) => setName(event.currentTarget.value)}
       />
@@ -56,6 +68,18 @@ function Chooser({ fields, onInsert }: Omit<FieldPaneProps, 'button'>) {
       </Button>
     </Stack>
   );
+}
+
+/** The values of a contact by the names of its fields. */
+function useFieldValues(contactId: number | null): Readonly<Record<string, unknown>> {
+  const may = useSession().may({ scope: 'contacts' });
+  const { data } = useQuery({
+    queryKey: ['contacts', 'of-campaign', contactId],
+    queryFn: ({ signal }) =>
+      ok(api.GET('/api/partner-gateway/v1/contacts/{id}', { params: { path: { id: contactId ?? 0 } }, signal })),
+    enabled: may && contactId !== null,
+  });
+  return { ...data, ...data?.customFields };
 }
 
 /** A placeholder that is being typed: the positions of its opening braces and of the caret, and the name so far. */

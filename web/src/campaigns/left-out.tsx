@@ -11,10 +11,9 @@ import { ApiError, api, type FieldFault, ok } from '../api/send.ts';
 import { useSession } from '../api/session.ts';
 import { GuardedButton } from '../ui/actions.tsx';
 import lists from '../ui/choice-list.module.css';
-import { ConfirmDialog, Dialog } from '../ui/dialog.tsx';
+import { ConfirmDialog, Dialog, openDialog } from '../ui/dialog.tsx';
 import { useFormat } from '../ui/format.ts';
-import { ButtonLink, ErrorState, TextLink, useLast } from '../ui/parts.tsx';
-import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { ButtonLink, ErrorState, TableSkeleton, TextLink } from '../ui/parts.tsx';
 import { MsisdnText, useNow } from '../ui/values.tsx';
 import { CAMPAIGN, CAMPAIGNS, type Campaign, NEED } from './campaign.ts';
 import { cityOf, contentOf, type Draft, missingOf, placeOf, type StepId, scheduledAt, toBody } from './draft.ts';
@@ -38,8 +37,6 @@ const isReason = (word: string): word is Reason => word in REASONS;
 export function LeftOut({ review: { skipped }, draft }: { readonly review: Review; readonly draft: Draft }) {
   const { t } = useTranslation('campaigns');
   const format = useFormat();
-  const [open, setOpen] = useState<Reason | null>(null);
-  const shown = useLast(open);
   const found = Object.entries(skipped).filter(([, count]) => count > 0);
   if (found.length === 0) return null;
   return (
@@ -56,7 +53,13 @@ export function LeftOut({ review: { skipped }, draft }: { readonly review: Revie
                 size="compact-sm"
                 variant="default"
                 aria-label={t('leftOut.showFor', { reason: t(`skip.${REASONS[reason]}`) })}
-                onClick={() => setOpen(reason)}
+                onClick={() =>
+                  openDialog(
+                    <Dialog title={t(`skip.${REASONS[reason]}`)}>
+                      <People reason={reason} draft={draft} />
+                    </Dialog>,
+                  )
+                }
               >
                 {t('leftOut.show')}
               </Button>
@@ -64,9 +67,6 @@ export function LeftOut({ review: { skipped }, draft }: { readonly review: Revie
           </li>
         ))}
       </ul>
-      <Dialog opened={open !== null} onClose={() => setOpen(null)} title={shown ? t(`skip.${REASONS[shown]}`) : ''}>
-        {shown && <People key={shown} reason={shown} draft={draft} />}
-      </Dialog>
     </Stack>
   );
 }

@@ -1,16 +1,15 @@
 import { Group, Stack, Text, TextInput } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { Copy, Eye, Megaphone, Pencil, Trash2 } from 'lucide-react';
-import { type ReactNode, Suspense, useMemo, useState } from 'react';
+import { type ReactNode, Suspense, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toIso } from '../api/data.ts';
 import { lazyPart } from '../api/load.ts';
 import { ActionsMenu, AddButton, useDisabledReason } from '../ui/actions.tsx';
-import { type Column, DataTable } from '../ui/data-table.tsx';
+import { type Column, DataTable, useListQuery } from '../ui/data-table.tsx';
 import { ChoiceFilter, FilterBar, SearchField } from '../ui/filter-bar.tsx';
 import { EmptyState, PageFrame, TextLink } from '../ui/parts.tsx';
 import { choice, listFields, text, useUrlState } from '../ui/url-state.ts';
-import { useListQuery } from '../ui/use-list-query.ts';
 import { CampaignStatus, Channels, DateTime, JobProgress, Money, Num } from '../ui/values.tsx';
 import {
   type Campaign,
@@ -26,7 +25,7 @@ import {
   toneOf,
   useDuplicate,
 } from './campaign.ts';
-import { DeleteDialog } from './detail-actions.tsx';
+import { useDelete } from './detail-actions.tsx';
 
 const STATES = ['DRAFT', 'READY', 'SCHEDULED', 'SENDING', 'COMPLETED', 'FAILED'] as const;
 
@@ -232,7 +231,6 @@ const WAITING_POLL_MS = 15_000;
 /** The page of the account's campaigns, newest first. */
 export function Page() {
   const { t } = useTranslation('campaigns');
-  const [doomed, setDoomed] = useState<Campaign | null>(null);
   const navigate = useNavigate();
   const create = (
     <AddButton need={NEED} onClick={() => void navigate({ to: '/campaigns/editor' })}>
@@ -244,15 +242,12 @@ export function Page() {
       <Suspense>
         <Drafts />
       </Suspense>
-      <CampaignTable create={create} onDelete={setDoomed} />
-      <DeleteDialog campaign={doomed} onClose={() => setDoomed(null)} />
+      <CampaignTable create={create} />
     </PageFrame>
   );
 }
 
-type CampaignTableProps = { readonly create: ReactNode; readonly onDelete: (campaign: Campaign) => void };
-
-function CampaignTable({ create, onDelete }: CampaignTableProps) {
+function CampaignTable({ create }: { readonly create: ReactNode }) {
   const { t } = useTranslation('campaigns');
   const [search, setSearch] = useUrlState(LIST_FIELDS);
   const navigate = useNavigate();
@@ -273,7 +268,7 @@ function CampaignTable({ create, onDelete }: CampaignTableProps) {
         search={search}
         onSearch={setSearch}
         onRowClick={({ id }) => void navigate({ to: `/campaigns/${id}` })}
-        actions={(campaign) => <RowMenu campaign={campaign} onDelete={() => onDelete(campaign)} />}
+        actions={(campaign) => <RowMenu campaign={campaign} />}
         empty={
           isFiltered(search) ? (
             <EmptyState icon={Megaphone} title={t('noneFound.title')} text={t('noneFound.text')} />
@@ -288,11 +283,10 @@ function CampaignTable({ create, onDelete }: CampaignTableProps) {
   );
 }
 
-type RowMenuProps = { readonly campaign: Campaign; readonly onDelete: () => void };
-
 /** The menu of actions for one campaign in the list. */
-function RowMenu({ campaign, onDelete }: RowMenuProps) {
+function RowMenu({ campaign }: { readonly campaign: Campaign }) {
   const { t } = useTranslation('campaigns');
+  const askToDelete = useDelete();
   const navigate = useNavigate();
   const duplicate = useDuplicate();
   const reason = useDisabledReason(NEED);
@@ -321,7 +315,7 @@ function RowMenu({ campaign, onDelete }: RowMenuProps) {
           danger: true,
           apart: true,
           reason: reason ?? begun,
-          onClick: onDelete,
+          onClick: () => askToDelete(campaign),
         },
       ]}
     />

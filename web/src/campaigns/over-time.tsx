@@ -4,8 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/send.ts';
 import { Chart } from '../ui/chart.tsx';
 import { useFormat } from '../ui/format.ts';
-import { ErrorState, Section } from '../ui/parts.tsx';
-import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { ErrorState, Section, TableSkeleton } from '../ui/parts.tsx';
 import type { CampaignResults, ResultsQuery } from './answers.tsx';
 import { CAMPAIGN, type Campaign, isSending } from './campaign.ts';
 

@@ -21,7 +21,7 @@ import { fieldOf, senderQuery, templateQuery } from '../api/networks.ts';
 import { useFormat } from '../ui/format.ts';
 import { PartsCounter, PhonePreview } from '../ui/message.tsx';
 import { ErrorState, OnDemand, Section } from '../ui/parts.tsx';
-import { Facts, Money } from '../ui/values.tsx';
+import { Facts, Money, useFieldName } from '../ui/values.tsx';
 import { type Channel, chainOf } from './campaign.ts';
 import type { Draft } from './draft.ts';
 import {
@@ -177,6 +177,8 @@ const MAX_LENGTH = 5000;
 type TextEditorProps = {
   readonly value: string;
   readonly error?: ReactNode;
+  /** The previewed recipient; null if it is a number that is no contact. */
+  readonly contactId: number | null;
   readonly onChange: (text: string) => void;
 };
 
@@ -184,7 +186,7 @@ type TextEditorProps = {
  * A text area in which `{{` offers contact fields. Arrow keys, Enter, Tab or a click choose one; Escape closes the
  * list.
  */
-function TextEditor({ value, error, onChange }: TextEditorProps) {
+function TextEditor({ value, error, contactId, onChange }: TextEditorProps) {
   const { t } = useTranslation('campaigns');
   const { data: fields = [] } = useQuery(fieldsQuery);
   const id = useId();
@@ -224,6 +226,7 @@ function TextEditor({ value, error, onChange }: TextEditorProps) {
       <Group>
         <FieldInsert
           fields={fields}
+          contactId={contactId}
           onInsert={(placeholder) => {
             const at = area.current?.selectionEnd ?? value.length;
             insert({ text: value.slice(0, at) + placeholder + value.slice(at), caret: at + placeholder.length });
@@ -244,10 +247,12 @@ function useInsert(area: RefObject<HTMLTextAreaElement | null>, onChange: (text:
 }
 
 function useCompletion(fields: readonly Field[], choose: (typed: OpenPlaceholder, name: string) => void) {
+  const fieldName = useFieldName();
   const [typed, setTyped] = useState<OpenPlaceholder | null>(null);
   const [active, setActive] = useState(0);
   const wanted = typed?.name.toLowerCase() ?? '';
-  const shown = typed === null ? [] : fields.filter(({ name }) => name.toLowerCase().includes(wanted));
+  const shown =
+    typed === null ? [] : fields.filter(({ name }) => `${name} ${fieldName(name)}`.toLowerCase().includes(wanted));
   const close = (): void => setTyped(null);
   const take = (at: number): void => {
     const field = shown[at];
@@ -297,6 +302,7 @@ export function TextStep({ form }: { readonly form: DraftForm }) {
               <TextEditor
                 value={draft.smsBody}
                 error={form.errors['smsBody']}
+                contactId={sample?.contactId ?? null}
                 onChange={(text) => form.setFieldValue('smsBody', text)}
               />
               <Length text={textOf(sample) ?? draft.smsBody} />
@@ -354,6 +360,7 @@ type FieldOptionsProps = {
 /** The fields that match the typed name. The focus stays in the text area, which refers to the active option. */
 function FieldOptions({ id, fields, active, onChoose }: FieldOptionsProps) {
   const { t } = useTranslation('campaigns');
+  const fieldName = useFieldName();
   return (
     <Paper className={classes.options} shadow="md" role="listbox" id={id} aria-label={t('text.fields')}>
       {fields.map(({ name, description }, at) => (
@@ -370,10 +377,10 @@ function FieldOptions({ id, fields, active, onChoose }: FieldOptionsProps) {
           }}
         >
           <Text size="sm" fw={600} component="span">
-            {name}
+            {fieldName(name)}
           </Text>
           <Text size="xs" c="dimmed" component="span">
-            {description}
+            {description || `{{${name}}}`}
           </Text>
         </div>
       ))}

@@ -1,79 +1,68 @@
-import { Button, Group, NativeSelect, Stack, Text } from '@mantine/core';
-import { useState } from 'react';
+import { NativeSelect, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/send.ts';
-import { Dialog, DialogButtons } from '../ui/dialog.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
-import { ButtonLink, useLast } from '../ui/parts.tsx';
-import { BulkDeleteDialog, BulkProgress, idsOf, inBatches, type OnProgress, type Target, useBulk } from './bulk.tsx';
+import { TextLink } from '../ui/parts.tsx';
+import {
+  BULK_KEYS,
+  BulkDeleteDialog,
+  idsOf,
+  inBatches,
+  type OnProgress,
+  type Target,
+  useBulkProgress,
+} from './bulk.tsx';
 import { CONTACTS } from './contact.ts';
 import { idOfChoice, isComplete, ListChoiceField, NO_LIST } from './import.tsx';
 
 type BulkListDialogProps = {
   readonly target: Target;
-  /** Action for the contacts; null if the dialog is closed. */
-  readonly what: 'add' | 'remove' | null;
+  readonly what: 'add' | 'remove';
   /** The list whose page this is; contacts are removed from it. */
   readonly listId: number | undefined;
-  readonly onClose: () => void;
   readonly onDone: () => void;
 };
 
 /** Dialog that adds contacts to a list or removes them from one. */
-function BulkListDialog({ what, ...props }: BulkListDialogProps) {
+function BulkListDialog({ target, what, listId, onDone }: BulkListDialogProps) {
   const { t } = useTranslation('contacts');
   const format = useFormat();
-  const shown = useLast(what) ?? 'add';
-  const { count } = props.target;
-  return (
-    <Dialog
-      opened={what !== null}
-      onClose={props.onClose}
-      title={t(`bulk.${shown}Title`, { count, shown: format.number(count) })}
-    >
-      {what && <Choice what={what} {...props} />}
-    </Dialog>
-  );
-}
-
-function Choice({ target, what, listId, onClose, onDone }: BulkListDialogProps & { readonly what: 'add' | 'remove' }) {
-  const { t } = useTranslation('contacts');
-  const format = useFormat();
+  const { track, bar } = useBulkProgress();
   const isFixed = what === 'remove' && listId !== undefined;
-  const [choice, setChoice] = useState(isFixed ? { list: String(listId), name: '' } : NO_LIST);
-  const act = useBulk({
-    work: async (_: void, onProgress) => {
-      const list = await idOfChoice(choice);
-      return list === null ? 0 : (what === 'add' ? addAll : removeAll)({ target, list, onProgress });
-    },
-    done: (count) => t(`bulk.${what}Done`, { count, shown: format.number(count) }),
-    onDone() {
-      onClose();
-      onDone();
-    },
-  });
   return (
-    <Stack>
-      {isFixed ? (
-        <Text size="sm">{t('bulk.removeText')}</Text>
-      ) : (
-        <ListChoiceField
-          label={t('bulk.list')}
-          none={t('bulk.chooseList')}
-          value={choice}
-          onChange={setChoice}
-          canBeNew={what === 'add'}
-        />
+    <FormDialog
+      title={t(`bulk.${what}Title`, { count: target.count, shown: format.number(target.count) })}
+      values={{ choice: isFixed ? { list: String(listId), name: '' } : NO_LIST }}
+      run={({ choice }) =>
+        track(async (onProgress) => {
+          const list = await idOfChoice(choice);
+          return list === null ? 0 : (what === 'add' ? addAll : removeAll)({ target, list, onProgress });
+        })
+      }
+      refresh={BULK_KEYS}
+      done={(count) => t(`bulk.${what}Done`, { count, shown: format.number(count) })}
+      onDone={onDone}
+      action={t(`bulk.${what}Submit`)}
+      isDisabled={({ choice }) => !isComplete(choice)}
+    >
+      {(form) => (
+        <>
+          {isFixed ? (
+            <Text size="sm">{t('bulk.removeText')}</Text>
+          ) : (
+            <ListChoiceField
+              label={t('bulk.list')}
+              none={t('bulk.chooseList')}
+              value={form.values.choice}
+              onChange={(choice) => form.setFieldValue('choice', choice)}
+              canBeNew={what === 'add'}
+            />
+          )}
+          {bar}
+        </>
       )}
-      <BulkProgress progress={act.progress} />
-      <DialogButtons
-        onClose={onClose}
-        action={t(`bulk.${what}Submit`)}
-        busy={act.busy}
-        disabled={!isComplete(choice)}
-        onConfirm={() => act.run()}
-      />
-    </Stack>
+    </FormDialog>
   );
 }
 
@@ -110,74 +99,48 @@ async function removeAll({ target, list, onProgress }: Work): Promise<number> {
   });
 }
 
-type BulkExportDialogProps = {
-  readonly target: Target;
-  readonly opened: boolean;
-  readonly listId: number | undefined;
-  readonly onClose: () => void;
-};
-
 const FORMATS = ['csv', 'xlsx', 'csv.gz'] as const;
 type ExportFormat = (typeof FORMATS)[number];
 /** The maximum number of contacts in an export that lists their IDs. */
 const MAX_SELECTED = 100_000;
 
+type BulkExportDialogProps = { readonly target: Target; readonly listId: number | undefined };
+
 /** Dialog that exports contacts to a file, which is then found under Exports. */
-function BulkExportDialog({ target, opened, listId, onClose }: BulkExportDialogProps) {
+function BulkExportDialog({ target, listId }: BulkExportDialogProps) {
   const { t } = useTranslation('contacts');
   const format = useFormat();
-  const title = t('export.title', { count: target.count, shown: format.number(target.count) });
-  return (
-    <Dialog opened={opened} onClose={onClose} title={title}>
-      {opened && <Export target={target} listId={listId} onClose={onClose} />}
-    </Dialog>
-  );
-}
-
-function Export({ target, listId, onClose }: Omit<BulkExportDialogProps, 'opened'>) {
-  const { t } = useTranslation('contacts');
-  const format = useFormat();
-  const [kind, setKind] = useState<ExportFormat>('csv');
-  const request = useBulk({
-    work: (_: void, onProgress) => requestExport({ target, listId, kind, onProgress }),
-  });
+  const { track, bar } = useBulkProgress();
   const isTooMany = !needsNoIds(target) && target.count > MAX_SELECTED;
-  if (request.result !== undefined) return <Requested onClose={onClose} />;
   return (
-    <Stack>
-      {isTooMany && <Text size="sm">{t('export.tooMany', { most: format.number(MAX_SELECTED) })}</Text>}
-      <NativeSelect
-        label={t('export.format')}
-        data={FORMATS.map((value) => ({ value, label: t(`export.formats.${value.replace('.', '_')}`) }))}
-        value={kind}
-        onChange={({ currentTarget: { value } }) => setKind(FORMATS.find((each) => each === value) ?? 'csv')}
-      />
-      <BulkProgress progress={request.progress} />
-      <DialogButtons
-        onClose={onClose}
-        action={t('export.submit')}
-        busy={request.busy}
-        disabled={isTooMany}
-        onConfirm={() => request.run()}
-      />
-    </Stack>
-  );
-}
-
-function Requested({ onClose }: { readonly onClose: () => void }) {
-  const { t } = useTranslation('contacts');
-  return (
-    <Stack>
-      <Text size="sm" role="status">
-        {t('export.requested')}
-      </Text>
-      <Group justify="flex-end">
-        <Button variant="default" onClick={onClose}>
-          {t('ui:close')}
-        </Button>
-        <ButtonLink to="/exports">{t('export.open')}</ButtonLink>
-      </Group>
-    </Stack>
+    <FormDialog<{ readonly kind: ExportFormat }, unknown>
+      title={t('export.title', { count: target.count, shown: format.number(target.count) })}
+      values={{ kind: 'csv' }}
+      run={({ kind }) => track((onProgress) => requestExport({ target, listId, kind, onProgress }))}
+      action={t('export.submit')}
+      isDisabled={() => isTooMany}
+      result={() => (
+        <>
+          <Text size="sm" role="status">
+            {t('export.requested')}
+          </Text>
+          <TextLink to="/exports">{t('export.open')}</TextLink>
+        </>
+      )}
+      finish={t('ui:close')}
+    >
+      {(form) => (
+        <>
+          {isTooMany && <Text size="sm">{t('export.tooMany', { most: format.number(MAX_SELECTED) })}</Text>}
+          <NativeSelect
+            label={t('export.format')}
+            data={FORMATS.map((value) => ({ value, label: t(`export.formats.${value.replace('.', '_')}`) }))}
+            {...form.getInputProps('kind')}
+          />
+          {bar}
+        </>
+      )}
+    </FormDialog>
   );
 }
 
@@ -199,22 +162,16 @@ async function requestExport({ target, listId, kind, onProgress }: ExportWork) {
 
 export type BulkAction = 'add' | 'remove' | 'export' | 'delete';
 
-type BulkDialogsProps = {
+type BulkDialogProps = {
   readonly target: Target;
-  /** The open dialog; null if all are closed. */
-  readonly open: BulkAction | null;
+  readonly action: BulkAction;
   readonly listId: number | undefined;
-  readonly onClose: () => void;
   readonly onDone: () => void;
 };
 
-/** The dialogs of the bulk actions, loaded by `BulkBar` when the first one opens. */
-export function BulkDialogs({ open, listId, ...shared }: BulkDialogsProps) {
-  return (
-    <>
-      <BulkListDialog {...shared} what={open === 'add' || open === 'remove' ? open : null} listId={listId} />
-      <BulkExportDialog {...shared} opened={open === 'export'} listId={listId} />
-      <BulkDeleteDialog {...shared} opened={open === 'delete'} />
-    </>
-  );
+/** The dialog of a bulk action. */
+export function BulkDialog({ action, target, listId, onDone }: BulkDialogProps) {
+  if (action === 'export') return <BulkExportDialog target={target} listId={listId} />;
+  if (action === 'delete') return <BulkDeleteDialog target={target} onDone={onDone} />;
+  return <BulkListDialog what={action} target={target} listId={listId} onDone={onDone} />;
 }

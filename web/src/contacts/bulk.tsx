@@ -1,9 +1,8 @@
 import { Stack } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/send.ts';
-import { ConfirmDialog } from '../ui/dialog.tsx';
+import { QuestionDialog } from '../ui/dialog.tsx';
 import { useFormat } from '../ui/format.ts';
 import { JobProgress } from '../ui/values.tsx';
 import { CONTACTS, listContacts, type Query } from './contact.ts';
@@ -53,66 +52,50 @@ export async function inBatches(
   return sum;
 }
 
-type BulkOptions<I, O> = {
-  readonly work: (input: I, onProgress: OnProgress) => Promise<O>;
-  readonly done?: (output: O, input: I) => string;
-  readonly onDone?: (output: O) => void;
-};
-
-/**
- * Runs an action on many contacts and reports its progress. If it fails half-way, the batches already done stay done.
- */
-export function useBulk<I, O>({ work, done, onDone }: BulkOptions<I, O>) {
+/** The progress of a bulk action in a dialog, with its request; nothing is shown while none is running. */
+export function useBulkProgress() {
+  const { t } = useTranslation('contacts');
   const [progress, setProgress] = useState<Progress | null>(null);
-  const action = useAction<I, O>({
-    run: (input) => work(input, setProgress).finally(() => setProgress(null)),
-    refresh: [['contacts'], ['lists']],
-    done,
-    onDone,
-  });
-  return { ...action, progress };
+  return {
+    /** Runs the action. If it fails half-way, the batches already done stay done. */
+    track: <O,>(work: (onProgress: OnProgress) => Promise<O>): Promise<O> =>
+      work(setProgress).finally(() => setProgress(null)),
+    bar: progress && <JobProgress label={t(`bulk.${progress.phase}`)} done={progress.done} total={progress.total} />,
+  };
 }
 
-type BulkDialogProps = {
-  readonly target: Target;
-  readonly opened: boolean;
-  readonly onClose: () => void;
-  readonly onDone: () => void;
-};
+/** The queries to refetch after a bulk action. */
+export const BULK_KEYS = [['contacts'], ['lists']] as const;
 
 /** To delete more contacts than this, the user must type their number. */
 const MAX_WITHOUT_TYPING = 100;
 /** IDs per request; more do not fit into a URL. */
 const BATCH_SIZE = 1000;
 
+type BulkDeleteDialogProps = { readonly target: Target; readonly onDone: () => void };
+
 /** Confirms that contacts are permanently deleted. */
-export function BulkDeleteDialog({ target, opened, onClose, onDone }: BulkDialogProps) {
+export function BulkDeleteDialog({ target, onDone }: BulkDeleteDialogProps) {
   const { t } = useTranslation('contacts');
   const format = useFormat();
-  const { count } = target;
-  const remove = useBulk({
-    work: removeAll,
-    done: (deleted) => t('delete.done', { count: deleted, shown: format.number(deleted) }),
-    onDone() {
-      onClose();
-      onDone();
-    },
-  });
+  const { track, bar } = useBulkProgress();
+  const of = { count: target.count, shown: format.number(target.count) };
   return (
-    <ConfirmDialog
-      opened={opened}
-      onClose={onClose}
-      title={t('delete.title', { count, shown: format.number(count) })}
-      action={t('delete.submit', { count, shown: format.number(count) })}
-      onConfirm={() => remove.run(target)}
-      busy={remove.busy}
-      {...(count > MAX_WITHOUT_TYPING && { typed: String(count) })}
-    >
-      <Stack gap="sm">
-        {t('delete.text')}
-        <BulkProgress progress={remove.progress} />
-      </Stack>
-    </ConfirmDialog>
+    <QuestionDialog
+      title={t('delete.title', of)}
+      text={
+        <Stack gap="sm">
+          {t('delete.text')}
+          {bar}
+        </Stack>
+      }
+      action={t('delete.submit', of)}
+      run={() => track((onProgress) => removeAll(target, onProgress))}
+      refresh={BULK_KEYS}
+      done={(deleted) => t('delete.done', { count: deleted, shown: format.number(deleted) })}
+      onDone={onDone}
+      typed={target.count > MAX_WITHOUT_TYPING ? String(target.count) : undefined}
+    />
   );
 }
 
@@ -140,11 +123,4 @@ export function toggled(selection: Selection, id: number): Selection {
   const ids = new Set(selection.ids);
   if (!ids.delete(id)) ids.add(id);
   return { ...selection, ids };
-}
-
-/** The progress of a bulk action; nothing while none is running. */
-export function BulkProgress({ progress }: { readonly progress: Progress | null }) {
-  const { t } = useTranslation('contacts');
-  if (progress === null) return null;
-  return <JobProgress label={t(`bulk.${progress.phase}`)} done={progress.done} total={progress.total} />;
 }

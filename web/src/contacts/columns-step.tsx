@@ -6,7 +6,7 @@ import { useAction } from '../api/action.ts';
 import { GuardedButton } from '../ui/actions.tsx';
 import { useFormat } from '../ui/format.ts';
 import { ErrorState } from '../ui/parts.tsx';
-import { JobProgress } from '../ui/values.tsx';
+import { JobProgress, useFieldName } from '../ui/values.tsx';
 import classes from './columns-step.module.css';
 import { fieldsQuery, NEED } from './contact.ts';
 import { TEXT_FIELDS } from './contact-form.tsx';
@@ -168,19 +168,20 @@ function ColumnChoice({ column, samples, target, isTwice, onChoose }: ColumnChoi
 function useTargets(column: string, target: string | null) {
   const { t } = useTranslation('contacts');
   const own = (useQuery(fieldsQuery).data ?? []).map(({ name }) => name);
-  const fieldName = target?.startsWith(CUSTOM) ? target.slice(CUSTOM.length) : column;
-  const isThere = own.some((name) => name.toLowerCase() === fieldName.toLowerCase());
+  const fieldName = useFieldName();
+  const newName = target?.startsWith(CUSTOM) ? target.slice(CUSTOM.length) : column;
+  const isThere = own.some((name) => name.toLowerCase() === newName.toLowerCase());
   return [
     { value: '', label: t('import.passOver') },
     {
       group: t('import.standard'),
-      items: STANDARD.map((value) => ({ value, label: t(`import.field.${value}`) })),
+      items: STANDARD.map((value) => ({ value, label: fieldName(value) })),
     },
     {
       group: t('fields.title'),
       items: [
-        ...own.map((name) => ({ value: `${CUSTOM}${name}`, label: name })),
-        ...(isThere ? [] : [{ value: `${CUSTOM}${fieldName}`, label: t('import.newField', { name: fieldName }) }]),
+        ...own.map((name) => ({ value: `${CUSTOM}${name}`, label: fieldName(name) })),
+        ...(isThere ? [] : [{ value: `${CUSTOM}${newName}`, label: t('import.newField', { name: newName }) }]),
       ],
     },
   ];

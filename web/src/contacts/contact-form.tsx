@@ -2,6 +2,7 @@ import { Checkbox, NativeSelect, SimpleGrid, TextInput } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import { useTranslation } from 'react-i18next';
 import { useFormat } from '../ui/format.ts';
+import { customFieldName } from '../ui/values.tsx';
 import type { Contact, ContactPatch, CustomField, CustomValue } from './contact.ts';
 
 /** The fields that a form shows. `name` is another word for `fullName`; consent has its own panel. */
@@ -96,7 +97,11 @@ type CustomInputProps = Pick<ContactFieldsProps, 'form' | 'readOnly'> & { readon
 
 function CustomInput({ form, field: { name, type, description }, readOnly }: CustomInputProps) {
   const { t } = useTranslation('contacts');
-  const shared = { label: name, description: description || undefined, ...form.getInputProps(`customFields.${name}`) };
+  const shared = {
+    label: customFieldName(name),
+    description: description || undefined,
+    ...form.getInputProps(`customFields.${name}`),
+  };
   if (type !== 'boolean')
     return <TextInput {...shared} type={type === 'text' ? 'text' : type} step="any" readOnly={readOnly} />;
   return (

@@ -1,16 +1,16 @@
 import { Button, Checkbox, Group, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { ChevronDown, Download, ListMinus, ListPlus, SearchX, SlidersHorizontal, Trash2, X } from 'lucide-react';
-import { type ReactNode, Suspense, useMemo, useState } from 'react';
+import { type ReactNode, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { lazyPart } from '../api/load.ts';
 import type { Need } from '../api/session.ts';
 import { ActionsMenu, GuardedButton, GuardedIcon, useDisabledReason } from '../ui/actions.tsx';
 import { type Column, ColumnChoice, useHiddenColumns } from '../ui/data-table.tsx';
+import { openDialog } from '../ui/dialog.tsx';
 import { ChoiceFilter, FilterBar, SearchField } from '../ui/filter-bar.tsx';
 import { useFormat } from '../ui/format.ts';
-import { EmptyState, ErrorState, OnDemand, useIsPhone, useLast } from '../ui/parts.tsx';
-import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { EmptyState, ErrorState, OnDemand, TableSkeleton, useIsPhone } from '../ui/parts.tsx';
 import { useUrlState } from '../ui/url-state.ts';
 import { VirtualTable } from '../ui/virtual-table.tsx';
 import { countOf, EVERYBODY, isSelected, NOBODY, type Selection, type Target, toggled } from './bulk.tsx';
@@ -172,7 +172,7 @@ type BulkBarProps = {
   readonly onDone: () => void;
 };
 
-const BulkDialogs = lazyPart(() => import('./bulk-dialogs.tsx').then((file) => ({ default: file.BulkDialogs })));
+const BulkDialog = lazyPart(() => import('./bulk-dialogs.tsx').then((file) => ({ default: file.BulkDialog })));
 
 const ACTIONS = [
   ['add', ListPlus],
@@ -186,37 +186,28 @@ const EXPORT: Need = { scope: 'exports', write: true };
 function BulkBar({ target, total, listId, onDone }: BulkBarProps) {
   const { t } = useTranslation('contacts');
   const format = useFormat();
-  const [open, setOpen] = useState<BulkAction | null>(null);
-  const wasOpen = useLast(open) !== null;
-  // While a dialog closes, it still shows its number of contacts.
-  const about = useLast(open === null ? null : target) ?? target;
   const { count } = target;
+  if (count === 0)
+    return (
+      <Text size="sm" c="dimmed" role="status" className="tabular">
+        {total !== undefined && t('count', { count: total, shown: format.number(total) })}
+      </Text>
+    );
   return (
-    <>
-      {count === 0 ? (
-        <Text size="sm" c="dimmed" role="status" className="tabular">
-          {total !== undefined && t('count', { count: total, shown: format.number(total) })}
-        </Text>
-      ) : (
-        <Group gap="xs">
-          <Text size="sm" fw={600} role="status" className="tabular">
-            {t(target.selection.all && count === total ? 'select.everybody' : 'select.some', {
-              count,
-              shown: format.number(count),
-            })}
-          </Text>
-          <GuardedIcon need={{ write: false }} label={t('select.none')} onClick={onDone}>
-            <X size={16} />
-          </GuardedIcon>
-          <Actions onOpen={setOpen} />
-        </Group>
-      )}
-      <Suspense>
-        {wasOpen && (
-          <BulkDialogs open={open} listId={listId} onDone={onDone} target={about} onClose={() => setOpen(null)} />
-        )}
-      </Suspense>
-    </>
+    <Group gap="xs">
+      <Text size="sm" fw={600} role="status" className="tabular">
+        {t(target.selection.all && count === total ? 'select.everybody' : 'select.some', {
+          count,
+          shown: format.number(count),
+        })}
+      </Text>
+      <GuardedIcon need={{ write: false }} label={t('select.none')} onClick={onDone}>
+        <X size={16} />
+      </GuardedIcon>
+      <Actions
+        onOpen={(action) => openDialog(<BulkDialog action={action} target={target} listId={listId} onDone={onDone} />)}
+      />
+    </Group>
   );
 }
 

@@ -3,16 +3,15 @@ import { useForm } from '@mantine/form';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { Trash2, UserX } from 'lucide-react';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { ApiError, api, ok } from '../api/send.ts';
 import { useSession } from '../api/session.ts';
 import { GuardedButton, useDisabledReason } from '../ui/actions.tsx';
+import { openDialog } from '../ui/dialog.tsx';
 import { Hint } from '../ui/hint.tsx';
 import { MessageText } from '../ui/message.tsx';
-import { ButtonLink, EmptyState, ErrorState, PageFrame, Section, TextLink } from '../ui/parts.tsx';
-import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { ButtonLink, EmptyState, ErrorState, PageFrame, Section, TableSkeleton, TextLink } from '../ui/parts.tsx';
 import { ChannelBadge, Channels, DateTime, Facts, MessageStatus, StatusBadge } from '../ui/values.tsx';
 import { BulkDeleteDialog } from './bulk.tsx';
 import {
@@ -107,26 +106,13 @@ function Badges({ contact: { isTest, isValid, phoneNumber } }: Pick<LoadedProps,
 function Delete({ contact: { id } }: Pick<LoadedProps, 'contact'>) {
   const { t } = useTranslation('contacts');
   const navigate = useNavigate();
-  const [isAsking, setAsking] = useState(false);
   const target = { selection: { all: false, ids: new Set([id]) }, query: {}, count: 1, isWhole: false };
+  const ask = (): void =>
+    openDialog(<BulkDeleteDialog target={target} onDone={() => void navigate({ to: '/contacts' })} />);
   return (
-    <>
-      <GuardedButton
-        need={NEED}
-        variant="light"
-        color="red"
-        leftSection={<Trash2 size={16} />}
-        onClick={() => setAsking(true)}
-      >
-        {t('bulk.delete')}
-      </GuardedButton>
-      <BulkDeleteDialog
-        target={target}
-        opened={isAsking}
-        onClose={() => setAsking(false)}
-        onDone={() => void navigate({ to: '/contacts' })}
-      />
-    </>
+    <GuardedButton need={NEED} variant="light" color="red" leftSection={<Trash2 size={16} />} onClick={ask}>
+      {t('bulk.delete')}
+    </GuardedButton>
   );
 }
 

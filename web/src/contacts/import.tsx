@@ -20,6 +20,9 @@ export type Cures = {
   readonly countries: readonly string[];
   readonly plus: boolean;
   readonly extract: boolean;
+  /** Fields whose dates are read in this order. */
+  readonly dayFirst: readonly string[];
+  readonly monthFirst: readonly string[];
 };
 
 /** The new texts of cells: by line, then by column from 1. */
@@ -42,7 +45,14 @@ export type ChangeDraft = (patch: Partial<Draft>) => void;
 
 export const NEW_READING: Reading = { country: null, names: 'keep' };
 /** A bad email address costs the address, not the person. */
-export const FIRST_CURES: Cures = { drop: ['email'], countries: [], plus: false, extract: false };
+export const FIRST_CURES: Cures = {
+  drop: ['email'],
+  countries: [],
+  plus: false,
+  extract: false,
+  dayFirst: [],
+  monthFirst: [],
+};
 
 export const isVcard = (file: StoredFile): boolean => file.format === 'vcard';
 
@@ -68,8 +78,10 @@ export function toImportBody({ preview, targets, reading, cures, edits }: Draft)
     names: targets.includes('fullName') ? reading.names : ('keep' as const),
   };
   const rows = Object.entries(edits).map(([line, cells]) => ({ line: Number(line), cells }));
-  const { drop, countries, ...rest } = cures;
-  return { ...table, ...rest, drop: [...drop], countries: [...countries], ...(rows.length > 0 && { edits: rows }) };
+  const { plus, extract } = cures;
+  const [drop, countries] = [[...cures.drop], [...cures.countries]];
+  const dates = { dayFirst: [...cures.dayFirst], monthFirst: [...cures.monthFirst] };
+  return { ...table, plus, extract, drop, countries, ...dates, ...(rows.length > 0 && { edits: rows }) };
 }
 
 const readingOf = ({ encoding, delimiter, hasHead, country }: Reading) => ({

@@ -9,7 +9,7 @@ import { ApiError } from '../api/send.ts';
 import { useSession } from '../api/session.ts';
 import type { Column } from '../ui/data-table.tsx';
 import { TextLink } from '../ui/parts.tsx';
-import { DateTime, MsisdnText, StatusBadge } from '../ui/values.tsx';
+import { customFieldName, DateTime, MsisdnText, StatusBadge } from '../ui/values.tsx';
 import { CHANNELS, type Contact, type CustomField, NEED, useSaveContact } from './contact.ts';
 import { CustomText, toCustomValue } from './contact-form.tsx';
 import classes from './edit-cell.module.css';
@@ -94,7 +94,7 @@ type CustomColumn = { readonly hidden: boolean; readonly canEdit: boolean };
 
 const customColumn = (field: CustomField, { hidden, canEdit }: CustomColumn): Column<Contact> => ({
   id: `field-${field.id}`,
-  header: field.name,
+  header: customFieldName(field.name),
   width: 115,
   hidden,
   ...(field.type === 'number' && { align: 'right' }),
@@ -164,7 +164,7 @@ function Custom({ field, contact: { id, name, customFields }, canEdit }: Editabl
   return (
     <EditCell
       canEdit={canEdit}
-      label={t('edit.field', { name, field: field.name, value: value ?? t('ui:none') })}
+      label={t('edit.field', { name, field: customFieldName(field.name), value: value ?? t('ui:none') })}
       value={value === undefined ? '' : String(value)}
       {...(field.type === 'boolean' ? { options: yesNo } : { type: field.type })}
       save={(next) => save(id, { customFields: { [field.name]: toCustomValue(field, next) } })}

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { FileUp, Settings2, Users } from 'lucide-react';
-import { Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { lazyPart } from '../api/load.ts';
 import { AddButton } from '../ui/actions.tsx';
+import { openDialog } from '../ui/dialog.tsx';
 import { useFormat } from '../ui/format.ts';
 import { ButtonLink, EmptyState, PageFrame } from '../ui/parts.tsx';
 import { limitsQuery, NEED } from './contact.ts';
@@ -16,10 +16,8 @@ const CreateDialog = lazyPart(() =>
 /** The page of the account's contacts. */
 export function Page() {
   const { t } = useTranslation('contacts');
-  /** undefined until the dialog is first opened. */
-  const [isMaking, setMaking] = useState<boolean>();
   const create = (
-    <AddButton need={NEED} onClick={() => setMaking(true)}>
+    <AddButton need={NEED} onClick={() => openDialog(<CreateDialog />)}>
       {t('create.open')}
     </AddButton>
   );
@@ -58,9 +56,6 @@ export function Page() {
           </EmptyState>
         }
       />
-      <Suspense>
-        {isMaking !== undefined && <CreateDialog opened={isMaking} onClose={() => setMaking(false)} />}
-      </Suspense>
     </PageFrame>
   );
 }

@@ -2,6 +2,7 @@ import { NativeSelect, SimpleGrid, Stack, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { useCountries } from '../ui/countries.ts';
+import { SmallTable } from '../ui/small-table.tsx';
 import {
   type ChangeDraft,
   type Draft,
@@ -12,7 +13,6 @@ import {
   type Targets,
   toReadingBody,
 } from './import.tsx';
-import classes from './summary.module.css';
 
 const ENCODINGS = [
   'utf-8',
@@ -109,30 +109,21 @@ function Sample({ preview: { columns, preview } }: Pick<ReadingFieldsProps, 'pre
       <Text size="sm" fw={500}>
         {t('import.sample')}
       </Text>
-      <div className={classes.pane} tabIndex={0} role="region" aria-label={t('import.sample')}>
-        <table className={classes.table} aria-label={t('import.sample')}>
-          <thead>
-            <tr>
-              {columns.map((column, at) => (
-                <th key={at} className="foreign-text">
-                  {column}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {preview.map((cells, at) => (
-              <tr key={at}>
-                {columns.map((_, i) => (
-                  <td key={i} className={`foreign-text ${classes.sample}`}>
-                    {cells[i] ?? ''}
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <SmallTable<{ readonly cells: readonly string[]; readonly at: number }>
+        label={t('import.sample')}
+        maxHeight={360}
+        rows={preview.map((cells, at) => ({ cells, at }))}
+        rowId={({ at }) => at}
+        columns={columns.map((column, i) => ({
+          id: String(i),
+          header: <span className="foreign-text">{column}</span>,
+          cell: ({ cells }) => (
+            <Text size="sm" maw={260} truncate className="foreign-text">
+              {cells[i] ?? ''}
+            </Text>
+          ),
+        }))}
+      />
     </Stack>
   );
 }

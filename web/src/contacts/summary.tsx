@@ -4,9 +4,9 @@ import { Download } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useFormat } from '../ui/format.ts';
-import { ErrorState } from '../ui/parts.tsx';
-import { TableSkeleton } from '../ui/table-skeleton.tsx';
-import { JobProgress, Num, Stat } from '../ui/values.tsx';
+import { ErrorState, TableSkeleton } from '../ui/parts.tsx';
+import { SmallTable } from '../ui/small-table.tsx';
+import { JobProgress, Num, Stat, useFieldName } from '../ui/values.tsx';
 import classesCleaning from './cleaning.module.css';
 import {
   type Change,
@@ -21,7 +21,6 @@ import {
   type RejectedRow,
   rejectsUrl,
 } from './import.tsx';
-import classes from './summary.module.css';
 
 type SummaryProps = { readonly result: Import };
 
@@ -101,26 +100,21 @@ function Faults({ result: { importId, errors, summary } }: SummaryProps) {
         </Title>
         <RejectsLink id={importId} />
       </Group>
-      <div className={classes.pane} tabIndex={0} role="region" aria-label={t('import.faults')}>
-        <table className={classes.table} aria-label={t('import.faults')}>
-          <thead>
-            <tr>
-              <th className={classes.line}>{t('import.line')}</th>
-              <th>{t('import.column')}</th>
-              <th>{t('import.fault')}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {errors.map(({ line, field, message }, at) => (
-              <tr key={at}>
-                <td className={classes.line}>{format.number(line)}</td>
-                <td>{fieldName(field)}</td>
-                <td className="foreign-text">{message}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <SmallTable
+        label={t('import.faults')}
+        maxHeight={360}
+        rows={errors.map((fault, at) => ({ ...fault, at }))}
+        rowId={({ at }) => at}
+        columns={[
+          { id: 'line', header: t('import.line'), align: 'right', cell: ({ line }) => format.number(line) },
+          { id: 'column', header: t('import.column'), cell: ({ field }) => fieldName(field) },
+          {
+            id: 'fault',
+            header: t('import.fault'),
+            cell: ({ message }) => <span className="foreign-text">{message}</span>,
+          },
+        ]}
+      />
       <Text size="xs" c="dimmed">
         {t('import.correctRows')}
       </Text>
@@ -212,7 +206,8 @@ const columnOf = ({ targets }: Draft, field: string): number =>
   targets.indexOf(field.replace(/^customFields\./, 'customField.'));
 
 function withCure(cures: Cures, { cure, field, country }: Change): Cures {
-  if (cure === 'drop') return { ...cures, drop: [...cures.drop, field] };
+  if (cure === 'drop' || cure === 'dayFirst' || cure === 'monthFirst')
+    return { ...cures, [cure]: [...cures[cure], field] };
   if (cure === 'country') return country === null ? cures : { ...cures, countries: [...cures.countries, country] };
   return { ...cures, [cure]: true };
 }
@@ -307,12 +302,6 @@ function withValues(edits: Edits, values: Readonly<Record<string, string>>, at: 
 }
 
 type ChangeName = Pick<Change, 'cure' | 'field' | 'country' | 'rows'>;
-
-/** Returns the name of a field as people know it. */
-function useFieldName(): (field: string) => string {
-  const { t } = useTranslation('contacts');
-  return (field) => t(`import.field.${field}`, field.replace(/^customFields\./, ''));
-}
 
 /** Returns functions that describe a cure: as a button, and as a finished action. */
 function useChangeText() {

@@ -1,17 +1,16 @@
 import { Radio, SimpleGrid, Stack, Text } from '@mantine/core';
-import { useForm } from '@mantine/form';
-import { Download, FileDown, RefreshCw, Trash2 } from 'lucide-react';
-import { useMemo, useState } from 'react';
+import { Download, FileDown, RefreshCw } from 'lucide-react';
+import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/send.ts';
-import { AddButton, GuardedButton, GuardedIcon } from '../ui/actions.tsx';
-import { type Column, DataTable } from '../ui/data-table.tsx';
-import { ConfirmDialog, Dialog, DialogForm } from '../ui/dialog.tsx';
+import { AddButton, DeleteIcon, GuardedButton } from '../ui/actions.tsx';
+import { type Column, DataTable, useListQuery } from '../ui/data-table.tsx';
+import { openDialog, questionTexts } from '../ui/dialog.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
-import { EmptyState, PageFrame, useIsPhone, useLast } from '../ui/parts.tsx';
+import { EmptyState, PageFrame, useIsPhone } from '../ui/parts.tsx';
 import { listFields, useUrlState } from '../ui/url-state.ts';
-import { useListQuery } from '../ui/use-list-query.ts';
 import { Bytes, Countdown, DateTime, JobProgress, Num, StatusBadge } from '../ui/values.tsx';
 import {
   ContactFields,
@@ -30,59 +29,49 @@ import {
   TYPES,
 } from './draft-fields.tsx';
 
-type CreateDialogProps = { readonly opened: boolean; readonly onClose: () => void };
-
-/** Dialog that requests an export. */
-function CreateDialog({ opened, onClose }: CreateDialogProps) {
-  const { t } = useTranslation('exports');
-  return (
-    <Dialog opened={opened} onClose={onClose} title={t('create.title')}>
-      {opened && <Create onClose={onClose} />}
-    </Dialog>
-  );
-}
-
 const FIELDS_OF = { HISTORY: HistoryFields, CONTACTS: ContactFields, DELIVERY_REPORTS: ReportFields } as const;
 
-function Create({ onClose }: Pick<CreateDialogProps, 'onClose'>) {
+/** Dialog that requests an export. */
+function CreateDialog() {
   const { t } = useTranslation('exports');
-  const form = useForm<Draft>({ initialValues: newDraft(), validate: faultsOf(t('create.dayMissing')) });
-  const create = useAction({
-    run: requestExport,
-    refresh: [['exports']],
-    form,
-    done: t('create.done'),
-    onDone: onClose,
-  });
-  const Fields = FIELDS_OF[form.values.type];
   return (
-    <DialogForm
-      onSubmit={form.onSubmit((draft) => create.run(draft))}
+    <FormDialog<Draft, unknown>
+      title={t('create.title')}
+      values={newDraft()}
+      validate={faultsOf(t('create.dayMissing'))}
+      run={requestExport}
+      refresh={[['exports']]}
+      done={t('create.done')}
       action={t('create.submit')}
-      busy={create.busy}
-      onClose={onClose}
     >
-      <Radio.Group label={t('create.what')} {...form.getInputProps('type')}>
-        <Stack gap="xs" mt="xs">
-          {TYPES.map((type) => (
-            <Radio key={type} value={type} label={t(`type.${type}`)} description={t(`typeText.${type}`)} />
-          ))}
-        </Stack>
-      </Radio.Group>
-      <Fields form={form} />
-      <Radio.Group label={t('column.format')} {...form.getInputProps('format')}>
-        <SimpleGrid cols={{ base: 1, xs: 3 }} mt="xs">
-          {FORMATS.map((format) => (
-            <Radio
-              key={format}
-              value={format}
-              label={t(`format.${formatKey(format)}`)}
-              description={t(`formatText.${formatKey(format)}`)}
-            />
-          ))}
-        </SimpleGrid>
-      </Radio.Group>
-    </DialogForm>
+      {(form) => {
+        const Fields = FIELDS_OF[form.values.type];
+        return (
+          <>
+            <Radio.Group label={t('create.what')} {...form.getInputProps('type')}>
+              <Stack gap="xs" mt="xs">
+                {TYPES.map((type) => (
+                  <Radio key={type} value={type} label={t(`type.${type}`)} description={t(`typeText.${type}`)} />
+                ))}
+              </Stack>
+            </Radio.Group>
+            <Fields form={form} />
+            <Radio.Group label={t('column.format')} {...form.getInputProps('format')}>
+              <SimpleGrid cols={{ base: 1, xs: 3 }} mt="xs">
+                {FORMATS.map((format) => (
+                  <Radio
+                    key={format}
+                    value={format}
+                    label={t(`format.${formatKey(format)}`)}
+                    description={t(`formatText.${formatKey(format)}`)}
+                  />
+                ))}
+              </SimpleGrid>
+            </Radio.Group>
+          </>
+        );
+      }}
+    </FormDialog>
   );
 }
 
@@ -93,25 +82,32 @@ function faultsOf(missing: string) {
   return { startDateTime: day, endDateTime: day };
 }
 
-type ExportActionsProps = { readonly row: Export; readonly onDelete: (row: Export) => void };
+type ExportActionsProps = { readonly row: Export };
 
 /** The actions for one export: download, create again once its file has expired, delete. */
-function ExportActions({ row, onDelete }: ExportActionsProps) {
+function ExportActions({ row }: ExportActionsProps) {
   const { t } = useTranslation('exports');
   const name = t(`type.${row.type}`);
   return (
     <>
       {row.isAvailableForDownload && <DownloadButton row={row} />}
       {(row.status === 'EXPIRED' || row.status === 'FAILED') && <AgainButton row={row} />}
-      <GuardedIcon need={NEED} label={t('delete.label', { name })} onClick={() => onDelete(row)}>
-        <Trash2 size={16} />
-      </GuardedIcon>
+      <DeleteIcon
+        need={NEED}
+        label={t('delete.label', { name })}
+        question={{
+          ...questionTexts(t, 'delete', { name }),
+          ...(row.status === 'PENDING' && { text: t('delete.unfinished') }),
+          run: () => ok(api.DELETE(`${EXPORTS}/{exportId}`, { params: { path: { exportId: row.exportId } } })),
+          refresh: [['exports']],
+        }}
+      />
     </>
   );
 }
 
 /** The link is requested when it is used, because it expires and the export may have been created again meanwhile. */
-function DownloadButton({ row: { exportId } }: Pick<ExportActionsProps, 'row'>) {
+function DownloadButton({ row: { exportId } }: ExportActionsProps) {
   const { t } = useTranslation('exports');
   const fetchFile = useAction({
     run: () => findFile(exportId),
@@ -132,7 +128,7 @@ function DownloadButton({ row: { exportId } }: Pick<ExportActionsProps, 'row'>) 
   );
 }
 
-function AgainButton({ row: { exportId } }: Pick<ExportActionsProps, 'row'>) {
+function AgainButton({ row: { exportId } }: ExportActionsProps) {
   const { t } = useTranslation('exports');
   const repeat = useAction({
     run: () => ok(api.POST(`${EXPORTS}/{exportId}`, { params: { path: { exportId } } })),
@@ -262,8 +258,6 @@ const IDLE_POLL_MS = 30_000;
 /** The page of the account's exports. */
 export function Page() {
   const { t } = useTranslation('exports');
-  const [isCreating, setIsCreating] = useState(false);
-  const [deleting, setDeleting] = useState<Export | null>(null);
   const [search, setSearch] = useUrlState(FIELDS);
   const columns = useExportColumns();
   const query = useListQuery(['exports', 'list', search], (signal) => listExports(search, signal), {
@@ -271,7 +265,7 @@ export function Page() {
       state.data?.data.some(({ status }) => status === 'PENDING') ? RUNNING_POLL_MS : IDLE_POLL_MS,
   });
   const create = (
-    <AddButton need={NEED} onClick={() => setIsCreating(true)}>
+    <AddButton need={NEED} onClick={() => openDialog(<CreateDialog />)}>
       {t('create.open')}
     </AddButton>
   );
@@ -285,42 +279,13 @@ export function Page() {
         rowId={({ exportId }) => exportId}
         search={search}
         onSearch={setSearch}
-        actions={(row) => <ExportActions row={row} onDelete={setDeleting} />}
+        actions={(row) => <ExportActions row={row} />}
         empty={
           <EmptyState icon={FileDown} title={t('empty.title')} text={t('empty.text')} help="operations#exports">
             {create}
           </EmptyState>
         }
       />
-      <CreateDialog opened={isCreating} onClose={() => setIsCreating(false)} />
-      <DeleteDialog row={deleting} onClose={() => setDeleting(null)} />
     </PageFrame>
-  );
-}
-
-type DeleteDialogProps = { readonly row: Export | null; readonly onClose: () => void };
-
-/** Confirms that an export and its file are deleted; null closes the dialog. */
-function DeleteDialog({ row, onClose }: DeleteDialogProps) {
-  const { t } = useTranslation('exports');
-  const shown = useLast(row);
-  const name = shown === null ? '' : t(`type.${shown.type}`);
-  const remove = useAction({
-    run: (exportId: string) => ok(api.DELETE(`${EXPORTS}/{exportId}`, { params: { path: { exportId } } })),
-    refresh: [['exports']],
-    done: t('delete.done', { name }),
-    onDone: onClose,
-  });
-  return (
-    <ConfirmDialog
-      opened={row !== null}
-      onClose={onClose}
-      title={t('delete.title', { name })}
-      action={t('delete.submit')}
-      onConfirm={() => row && remove.run(row.exportId)}
-      busy={remove.busy}
-    >
-      {t(shown?.status === 'PENDING' ? 'delete.unfinished' : 'delete.text')}
-    </ConfirmDialog>
   );
 }

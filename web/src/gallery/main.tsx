@@ -18,16 +18,26 @@ import { ActionsMenu, AddButton, CopyButton, GuardedButton, GuardedIcon, SecretO
 import { Chart } from '../ui/chart.tsx';
 import { ContactSearch } from '../ui/contact-search.tsx';
 import { type Column, ColumnChoice, DataTable, type ListPage } from '../ui/data-table.tsx';
-import { ConfirmDialog, Dialog, DialogForm, SidePanel } from '../ui/dialog.tsx';
+import { confirm, DialogHost, openDialog, SidePanel } from '../ui/dialog.tsx';
 import { ChoiceFilter, FilterBar, SavedViews, SearchField } from '../ui/filter-bar.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
 import { Hint } from '../ui/hint.tsx';
 import { JsonView } from '../ui/json-view.tsx';
 import { DropArea, Thumbnail, UploadList } from '../ui/media.tsx';
 import { MessageText, PartsCounter, PhonePreview } from '../ui/message.tsx';
-import { ButtonLink, EmptyState, ErrorState, HelpLink, PageFrame, Section, TextLink } from '../ui/parts.tsx';
+import {
+  ButtonLink,
+  EmptyState,
+  ErrorState,
+  HelpLink,
+  PageFrame,
+  Section,
+  TableSkeleton,
+  TextLink,
+} from '../ui/parts.tsx';
+import { type SmallColumn, SmallTable } from '../ui/small-table.tsx';
 import { Steps } from '../ui/stepper.tsx';
 import { useRowSelection } from '../ui/table.tsx';
-import { TableSkeleton } from '../ui/table-skeleton.tsx';
 import { TimeZoneField } from '../ui/time-zone.tsx';
 import {
   Bytes,
@@ -66,6 +76,10 @@ const rowAt = (n: number): Row => ({
   count: n * 7,
 });
 const ROWS = Array.from({ length: 5 }, (_, n) => rowAt(n));
+const SMALL_COLUMNS: readonly SmallColumn<Row>[] = [
+  { id: 'number', header: 'Number', cell: ({ number }) => <MsisdnText number={number} /> },
+  { id: 'count', header: 'Messages', cell: ({ count }) => <Num value={count} />, align: 'right' },
+];
 const COLUMNS: readonly Column<Row>[] = [
   { id: 'name', header: 'Name', cell: ({ name }) => name, sortable: true, phone: 'title' },
   { id: 'number', header: 'Number', cell: ({ number }) => <MsisdnText number={number} /> },
@@ -94,6 +108,7 @@ const Lists = () => (
         {Object.entries(STATES).map(([state, answer]) => (
           <TableOf key={state} state={state} answer={answer} />
         ))}
+        <SmallTable label="A few rows" rows={ROWS} rowId={({ id }) => id} columns={SMALL_COLUMNS} />
       </Stack>
     </Section>
     <Section title="A table of any length" description="VirtualTable fetches the rows that come into view.">
@@ -244,51 +259,45 @@ const Charts = () => (
   </Section>
 );
 
-const KINDS = ['Dialog', 'SidePanel', 'ConfirmDialog', 'ConfirmDialog, typed', 'ConfirmDialog, normal'] as const;
+const CONFIRMATION = { title: 'Delete “Spring sale”?', action: 'Delete', run: () => Promise.resolve() };
 
 /** Dialogs, each behind a button. */
 function Dialogs() {
-  const [open, setOpen] = useState<(typeof KINDS)[number] | null>(null);
-  const onClose = (): void => setOpen(null);
-  const confirm = { onClose, onConfirm: onClose, title: 'Delete “Spring sale”?', action: 'Delete' };
+  const [isOpen, setOpen] = useState(false);
+  const buttons = {
+    FormDialog: () => openDialog(<ExampleForm />),
+    SidePanel: () => setOpen(true),
+    confirm: () => confirm({ ...CONFIRMATION, text: 'It cannot be undone.' }),
+    'confirm, typed': () => confirm({ ...CONFIRMATION, text: 'It cannot be undone.', typed: 'Spring sale' }),
+    'confirm, normal': () => confirm({ ...CONFIRMATION, text: 'It can be undone.', kind: 'normal' }),
+  };
   return (
     <Section title="Dialogs">
       <Group>
-        {KINDS.map((kind) => (
-          <Button key={kind} variant="default" onClick={() => setOpen(kind)}>
+        {Object.entries(buttons).map(([kind, open]) => (
+          <Button key={kind} variant="default" onClick={open}>
             {kind}
           </Button>
         ))}
       </Group>
-      <Dialog opened={open === 'Dialog'} onClose={onClose} title="A form">
-        <DialogForm
-          onClose={onClose}
-          action="Save"
-          busy={false}
-          onSubmit={(event) => {
-            event.preventDefault();
-            onClose();
-          }}
-        >
-          <TextInput label="Name" description="As people see it" />
-          <TextInput label="Sender" error="This sender is taken" />
-        </DialogForm>
-      </Dialog>
-      <SidePanel opened={open === 'SidePanel'} onClose={onClose} title="Details">
+      <SidePanel opened={isOpen} onClose={() => setOpen(false)} title="Details">
         <Text>The details of one item.</Text>
       </SidePanel>
-      <ConfirmDialog {...confirm} opened={open === 'ConfirmDialog'}>
-        It cannot be undone.
-      </ConfirmDialog>
-      <ConfirmDialog {...confirm} opened={open === 'ConfirmDialog, typed'} typed="Spring sale">
-        It cannot be undone.
-      </ConfirmDialog>
-      <ConfirmDialog {...confirm} opened={open === 'ConfirmDialog, normal'} kind="normal">
-        It can be undone.
-      </ConfirmDialog>
+      <DialogHost />
     </Section>
   );
 }
+
+const ExampleForm = () => (
+  <FormDialog title="A form" action="Save" values={{ name: '', sender: '' }} run={() => Promise.resolve()}>
+    {(form) => (
+      <>
+        <TextInput label="Name" description="As people see it" {...form.getInputProps('name')} />
+        <TextInput label="Sender" {...form.getInputProps('sender')} error="This sender is taken" />
+      </>
+    )}
+  </FormDialog>
+);
 
 const nothing = (): void => undefined;
 

@@ -10,7 +10,7 @@ import { MEDIA_NEED, type Media, uploadMedia } from '../api/media.ts';
 import { useProblemText } from '../api/passkey.ts';
 import { api, ok } from '../api/send.ts';
 import { useSession } from '../api/session.ts';
-import { Dialog } from '../ui/dialog.tsx';
+import { openDialog } from '../ui/dialog.tsx';
 import { Hint } from '../ui/hint.tsx';
 import { Thumbnail } from '../ui/media.tsx';
 import { PartsCounter } from '../ui/message.tsx';
@@ -29,7 +29,7 @@ import { ANSWER } from './use-keys.ts';
 import { changeThread, withMessage } from './use-live.ts';
 
 const Emoji = lazyPart(() => import('./emoji.tsx').then((file) => ({ default: file.Emoji })));
-const MediaPicker = lazyPart(() => import('../ui/media-picker.tsx').then((file) => ({ default: file.MediaPicker })));
+const MediaDialog = lazyPart(() => import('../ui/media-picker.tsx').then((file) => ({ default: file.MediaDialog })));
 
 type AnswerFormProps = {
   readonly conversation: Conversation;
@@ -45,7 +45,6 @@ export function AnswerForm({ conversation, onTemplate }: AnswerFormProps) {
   const { t } = useTranslation('inbox');
   const { chatId, channel } = conversation;
   const [draft, setDraft] = useDraft(chatId);
-  const [isPicking, setPicking] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
   const reply = useReply(() => setDraft({ text: '', media: null }));
   const mayUpload = useSession().may(MEDIA_NEED);
@@ -53,6 +52,8 @@ export function AnswerForm({ conversation, onTemplate }: AnswerFormProps) {
     run: (file: File) => uploadMedia(file, { onProgress: () => undefined, signal: new AbortController().signal }),
     onDone: (media) => setDraft({ media }),
   });
+  const pick = (): void =>
+    openDialog(<MediaDialog title={t('answer.attach')} onChoose={(media) => setDraft({ media })} />);
   const insert = (piece: string): void => {
     const { selectionStart: from = draft.text.length, selectionEnd: to = from } = field.current ?? {};
     setDraft({ text: draft.text.slice(0, from) + piece + draft.text.slice(to) });
@@ -95,7 +96,7 @@ export function AnswerForm({ conversation, onTemplate }: AnswerFormProps) {
                 <Emoji onChoose={insert} />
               </Suspense>
             )}
-            {channel !== 'SMS' && <Attach onOpen={() => setPicking(true)} />}
+            {channel !== 'SMS' && <Attach onOpen={pick} />}
             {onTemplate && (
               <Button variant="subtle" color="gray" size="xs" leftSection={<FileText size={16} />} onClick={onTemplate}>
                 {t('template.short')}
@@ -108,16 +109,6 @@ export function AnswerForm({ conversation, onTemplate }: AnswerFormProps) {
           </Button>
         </Group>
       </Stack>
-      <Dialog opened={isPicking} onClose={() => setPicking(false)} title={t('answer.attach')}>
-        <Suspense>
-          <MediaPicker
-            onChoose={(media) => {
-              setDraft({ media });
-              setPicking(false);
-            }}
-          />
-        </Suspense>
-      </Dialog>
     </form>
   );
 }

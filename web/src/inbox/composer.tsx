@@ -1,11 +1,12 @@
 import { Alert, Button, Group, Stack, Text, Textarea } from '@mantine/core';
 import { BellOff, Clock, Eye, FileText, PencilLine, StickyNote } from 'lucide-react';
-import { Suspense, useState } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { lazyPart } from '../api/load.ts';
 import { GuardedButton, useDisabledReason } from '../ui/actions.tsx';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, openDialog } from '../ui/dialog.tsx';
+import { useDialog } from '../ui/lazy-props.ts';
 import { useFormat } from '../ui/format.ts';
 import { Countdown, useNow } from '../ui/values.tsx';
 import { AnswerForm } from './answer-form.tsx';
@@ -21,13 +22,11 @@ type ComposerProps = { readonly conversation: Conversation };
 
 /** The forms for replies and notes, or the reason why the user cannot write. */
 export function Composer({ conversation }: ComposerProps) {
-  const { t } = useTranslation('inbox');
-  const [isTemplate, setTemplate] = useState(false);
   const { channel, contact } = conversation;
   const reason = useDisabledReason(NEED);
   const planReason = useDisabledReason({ scope: channel });
   const isClosed = useIsClosed(conversation);
-  const openTemplate = (): void => setTemplate(true);
+  const openTemplate = (): void => openDialog(<TemplateDialog chatId={conversation.chatId} />);
   const [mode, setMode] = useState<Mode>('reply');
   if (reason !== undefined) return <Refused text={reason} />;
   return (
@@ -40,7 +39,7 @@ export function Composer({ conversation }: ComposerProps) {
       {mode === 'note' ? (
         <NoteForm chatId={conversation.chatId} />
       ) : planReason !== undefined ? (
-        <Text size="sm" c="dimmed">
+        <Text size="sm" c="dimmed" {...REASON}>
           {planReason}
         </Text>
       ) : contact.optedOut ? (
@@ -53,12 +52,17 @@ export function Composer({ conversation }: ComposerProps) {
           <AnswerForm conversation={conversation} onTemplate={channel === 'WHATSAPP' ? openTemplate : undefined} />
         </Stack>
       )}
-      <Dialog opened={isTemplate} onClose={() => setTemplate(false)} title={t('template.title')}>
-        <Suspense>
-          <TemplateForm target={{ chatId: conversation.chatId }} onSent={() => setTemplate(false)} />
-        </Suspense>
-      </Dialog>
     </div>
+  );
+}
+
+function TemplateDialog({ chatId }: Pick<Conversation, 'chatId'>) {
+  const { t } = useTranslation('inbox');
+  const { close } = useDialog();
+  return (
+    <Dialog title={t('template.title')}>
+      <TemplateForm target={{ chatId }} onSent={close} />
+    </Dialog>
   );
 }
 
@@ -92,9 +96,12 @@ function useIsClosed({ channel, windowExpiresAt }: Conversation): boolean {
   return channel === 'WHATSAPP' && (windowExpiresAt === null || new Date(windowExpiresAt) <= now);
 }
 
+/** The props of a reason that is shown instead of the reply field and takes its focus. */
+const REASON = { [ANSWER]: '', tabIndex: -1 };
+
 const Refused = ({ text }: { readonly text: string }) => (
   <div className={classes.composer}>
-    <Text size="sm" c="dimmed">
+    <Text size="sm" c="dimmed" {...REASON}>
       {text}
     </Text>
   </div>
@@ -103,7 +110,7 @@ const Refused = ({ text }: { readonly text: string }) => (
 function OptedOut({ conversation: { contact, channel } }: ComposerProps) {
   const { t } = useTranslation('inbox');
   return (
-    <Alert color="red" icon={<BellOff size={18} />}>
+    <Alert color="red" icon={<BellOff size={18} />} {...REASON}>
       {t('refusedOptedOut', { name: contact.name, channel: t(`ui:channel.${channel}`) })}
     </Alert>
   );
@@ -126,7 +133,7 @@ function Closed({ conversation, onTemplate }: ComposerProps & { readonly onTempl
   const { t } = useTranslation('inbox');
   const key = conversation.windowExpiresAt === null ? 'window.never' : 'window.closed';
   return (
-    <Alert color="amber" icon={<Clock size={18} />} title={t('window.title')}>
+    <Alert color="amber" icon={<Clock size={18} />} title={t('window.title')} {...REASON}>
       <Stack gap="sm" align="flex-start">
         <Text size="sm">{t(key, { name: conversation.contact.name })}</Text>
         <GuardedButton need={NEED} size="sm" leftSection={<FileText size={16} />} onClick={onTemplate}>

@@ -2,13 +2,13 @@ import { ActionIcon, Avatar, Group, NativeSelect, Stack, Text } from '@mantine/c
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { AlarmClock, Archive, ArchiveRestore, ArrowLeft, MailOpen, Tag, UserRound } from 'lucide-react';
-import { Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { lazyPart } from '../api/load.ts';
 import { notify, withdrawAction } from '../api/notify.ts';
 import { useSession } from '../api/session.ts';
 import { ActionsMenu, CopyButton, GuardedIcon, useDisabledReason } from '../ui/actions.tsx';
+import { openDialog } from '../ui/dialog.tsx';
 import { Hint } from '../ui/hint.tsx';
 import { ButtonLink, useIsPhone } from '../ui/parts.tsx';
 import { ChannelBadge, Channels, DateTime, type Fact, Facts, MsisdnText, StatusBadge } from '../ui/values.tsx';
@@ -28,8 +28,8 @@ import {
 import classes from './inbox.module.css';
 import { onKey, ROW } from './use-keys.ts';
 
-const LabelDialog = lazyPart(() => import('./label-dialog.tsx').then((file) => ({ default: file.LabelDialog })));
-const SnoozeDialog = lazyPart(() => import('./snooze-dialog.tsx').then((file) => ({ default: file.SnoozeDialog })));
+const LabelDialog = lazyPart(() => import('./dialogs.tsx').then((file) => ({ default: file.LabelDialog })));
+const SnoozeDialog = lazyPart(() => import('./dialogs.tsx').then((file) => ({ default: file.SnoozeDialog })));
 
 type HeaderProps = {
   readonly conversation: Conversation;
@@ -89,55 +89,47 @@ function Back() {
 function Actions({ conversation }: Pick<HeaderProps, 'conversation'>) {
   const { t } = useTranslation('inbox');
   const isPhone = useIsPhone();
-  const [open, setOpen] = useState<'snooze' | 'labels' | null>(null);
   const leave = useLeave(conversation.chatId);
   const reason = useDisabledReason(NEED);
-  const close = (): void => setOpen(null);
   const { archived } = conversation;
   const actions = [
-    { key: 'l', label: t('label.open'), Sign: Tag, onClick: () => setOpen('labels') },
+    {
+      key: 'l',
+      label: t('label.open'),
+      Sign: Tag,
+      onClick: () => openDialog(<LabelDialog conversation={conversation} />),
+    },
     { key: 'u', label: t('markUnread'), Sign: MailOpen, onClick: leave.unread },
-    { key: 's', label: t('snooze.open'), Sign: AlarmClock, onClick: () => setOpen('snooze') },
+    {
+      key: 's',
+      label: t('snooze.open'),
+      Sign: AlarmClock,
+      onClick: () => openDialog(<SnoozeDialog onChoose={leave.snooze} />),
+    },
     archived
       ? { key: 'e', label: t('unarchive'), Sign: ArchiveRestore, onClick: leave.unarchive }
       : { key: 'e', label: t('archive'), Sign: Archive, onClick: leave.archive },
   ];
-  return (
-    <>
-      {isPhone ? (
-        <ActionsMenu
-          label={t('actions')}
-          actions={actions.map(({ label, Sign, onClick }) => ({ label, reason, icon: <Sign size={16} />, onClick }))}
-        />
-      ) : (
-        actions.map(({ key, label, Sign, onClick }) => (
-          <GuardedIcon
-            key={key}
-            need={NEED}
-            size="lg"
-            label={label}
-            loading={key === 'e' && leave.busy}
-            {...onKey(key)}
-            onClick={onClick}
-          >
-            <Sign size={18} />
-          </GuardedIcon>
-        ))
-      )}
-      <Suspense>
-        <LabelDialog opened={open === 'labels'} onClose={close} conversation={conversation} />
-        <SnoozeDialog
-          opened={open === 'snooze'}
-          busy={leave.busy}
-          onClose={close}
-          onChoose={(until) => {
-            close();
-            leave.snooze(until);
-          }}
-        />
-      </Suspense>
-    </>
-  );
+  if (isPhone)
+    return (
+      <ActionsMenu
+        label={t('actions')}
+        actions={actions.map(({ label, Sign, onClick }) => ({ label, reason, icon: <Sign size={16} />, onClick }))}
+      />
+    );
+  return actions.map(({ key, label, Sign, onClick }) => (
+    <GuardedIcon
+      key={key}
+      need={NEED}
+      size="lg"
+      label={label}
+      loading={key === 'e' && leave.busy}
+      {...onKey(key)}
+      onClick={onClick}
+    >
+      <Sign size={18} />
+    </GuardedIcon>
+  ));
 }
 
 type ContactPaneProps = { readonly conversation: Conversation };

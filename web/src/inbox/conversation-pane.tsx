@@ -42,6 +42,7 @@ import {
 import { ContactPane, ConversationHeader } from './conversation-header.tsx';
 import { LoadMore } from './drafts.tsx';
 import classes from './inbox.module.css';
+import { CONVERSATION } from './use-keys.ts';
 import { listMessages, type Message, messagesOf, olderThan, threadKey, useReportPresence } from './use-live.ts';
 
 type MessagesProps = { readonly conversation: Conversation; readonly pollMs: number | false };
@@ -165,7 +166,11 @@ export function ConversationPane({ chatId, pollMs, isWide }: ConversationPanePro
   const { contact } = conversation.data;
   return (
     <>
-      <section className={classes.conversation} aria-label={t('conversationWith', { name: contact.name })}>
+      <section
+        className={classes.conversation}
+        aria-label={t('conversationWith', { name: contact.name })}
+        {...{ [CONVERSATION]: '' }}
+      >
         <ConversationHeader
           conversation={conversation.data}
           onPerson={isWide ? undefined : () => setPersonOpen(true)}

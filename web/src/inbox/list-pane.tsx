@@ -18,8 +18,7 @@ import { useSession } from '../api/session.ts';
 import { GuardedIcon } from '../ui/actions.tsx';
 import { ChoiceFilter, SearchField } from '../ui/filter-bar.tsx';
 import { useFormat } from '../ui/format.ts';
-import { EmptyState, ErrorState } from '../ui/parts.tsx';
-import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { EmptyState, ErrorState, TableSkeleton } from '../ui/parts.tsx';
 import { useNow } from '../ui/values.tsx';
 import {
   CHANNELS,

@@ -5,6 +5,8 @@ import { Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { lazyPart } from '../api/load.ts';
 import { useSession } from '../api/session.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { useDialog } from '../ui/lazy-props.ts';
 import { LiveParts, Problem, useReply } from './answer-form.tsx';
 import { CHANNELS, type Channel, sendersQuery } from './conversation.ts';
 
@@ -13,10 +15,24 @@ const TemplateForm = lazyPart(() => import('./template-form.tsx').then((file) =>
 type NewConversationProps = { readonly onSent: (chatId: string) => void };
 
 /**
- * Dialog content that starts a conversation. On WhatsApp this requires a template, because the person has not written
- * within 24 hours.
+ * Dialog that starts a conversation. On WhatsApp this requires a template, because the person has not written within
+ * 24 hours.
  */
 export function NewConversation({ onSent }: NewConversationProps) {
+  const { t } = useTranslation('inbox');
+  const { close } = useDialog();
+  const sent = (chatId: string): void => {
+    close();
+    onSent(chatId);
+  };
+  return (
+    <Dialog title={t('new.title')}>
+      <Start onSent={sent} />
+    </Dialog>
+  );
+}
+
+function Start({ onSent }: NewConversationProps) {
   const { t } = useTranslation('inbox');
   const session = useSession();
   const channels = CHANNELS.filter((scope) => session.may({ scope, write: true }));

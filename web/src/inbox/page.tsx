@@ -9,7 +9,7 @@ import { unreadQuery } from '../api/data.ts';
 import { lazyPart } from '../api/load.ts';
 import { useSession } from '../api/session.ts';
 import { GuardedButton } from '../ui/actions.tsx';
-import { Dialog } from '../ui/dialog.tsx';
+import { openDialog } from '../ui/dialog.tsx';
 import { Hint } from '../ui/hint.tsx';
 import { EmptyState, PageFrame, useIsPhone } from '../ui/parts.tsx';
 import { useUrlState } from '../ui/url-state.ts';
@@ -27,12 +27,9 @@ const Arrivals = lazyPart(() => import('./arrivals.tsx').then((f) => ({ default:
 const AvailabilitySwitch = lazyPart(() =>
   import('./availability.tsx').then((f) => ({ default: f.AvailabilitySwitch })),
 );
-const AlertsDialog = lazyPart(() => import('./alerts-dialog.tsx').then((f) => ({ default: f.AlertsDialog })));
-const KeysDialog = lazyPart(() => import('./keys-dialog.tsx').then((f) => ({ default: f.KeysDialog })));
+const AlertsDialog = lazyPart(() => import('./dialogs.tsx').then((f) => ({ default: f.AlertsDialog })));
+const KeysDialog = lazyPart(() => import('./dialogs.tsx').then((f) => ({ default: f.KeysDialog })));
 const NewConversation = lazyPart(() => import('./new-conversation.tsx').then((f) => ({ default: f.NewConversation })));
-
-/** The dialogs of the inbox's tools, loaded when first opened. */
-type Sheet = 'keys' | 'alerts';
 
 /** Media query for windows wide enough for the contact details next to the conversation. */
 const WIDE = '(min-width: 80em)';
@@ -42,28 +39,17 @@ export function Page() {
   const { t } = useTranslation('inbox');
   const [search, setSearch] = useUrlState(FIELDS);
   const [pollMs, setPollMs] = useState<number | false>(false);
-  const [isNew, setNew] = useState(false);
   const { user, account } = useSession();
   const [drafts] = useState(() => createDrafts(`${user.id}:${account.id}`));
-  const [sheet, setSheet] = useState<Sheet | null>(null);
-  const [seen, setSeen] = useState<ReadonlySet<Sheet>>(new Set());
-  const show = (next: Sheet): void => {
-    setSeen((before) => new Set([...before, next]));
-    setSheet(next);
-  };
   const unread = useUnread(pollMs);
   const isPhone = useIsPhone();
   const isWide = useMediaQuery(WIDE, undefined, { getInitialValueInEffect: false }) ?? false;
-  const ref = useKeys(() => show('keys'));
+  const ref = useKeys(() => openDialog(<KeysDialog />));
   const open = useOpen();
+  const start = (): void => openDialog(<NewConversation onSent={open} />);
   const isReading = isPhone && search.chat !== '';
   const create = (
-    <GuardedButton
-      need={NEED}
-      leftSection={<MessageSquarePlus size={16} />}
-      {...onKey('c')}
-      onClick={() => setNew(true)}
-    >
+    <GuardedButton need={NEED} leftSection={<MessageSquarePlus size={16} />} {...onKey('c')} onClick={start}>
       {t('new.open')}
     </GuardedButton>
   );
@@ -78,7 +64,7 @@ export function Page() {
               <Suspense>
                 <AvailabilitySwitch />
               </Suspense>
-              <Tools onSheet={show} />
+              <Tools />
               {!isPhone && create}
             </>
           )
@@ -94,7 +80,7 @@ export function Page() {
               onSearch={setSearch}
               pollMs={pollMs}
               create={create}
-              onCreate={isPhone ? () => setNew(true) : undefined}
+              onCreate={isPhone ? start : undefined}
             />
           )}
           {search.chat !== '' ? (
@@ -109,20 +95,6 @@ export function Page() {
             )
           )}
         </div>
-        <Suspense>
-          {seen.has('keys') && <KeysDialog opened={sheet === 'keys'} onClose={() => setSheet(null)} />}
-          {seen.has('alerts') && <AlertsDialog opened={sheet === 'alerts'} onClose={() => setSheet(null)} />}
-        </Suspense>
-        <Dialog opened={isNew} onClose={() => setNew(false)} title={t('new.title')}>
-          <Suspense>
-            <NewConversation
-              onSent={(chatId) => {
-                setNew(false);
-                open(chatId);
-              }}
-            />
-          </Suspense>
-        </Dialog>
       </PageFrame>
     </DraftsContext>
   );
@@ -138,10 +110,8 @@ function Waiting() {
   );
 }
 
-type ToolsProps = { readonly onSheet: (sheet: Sheet) => void };
-
 /** Shortcuts, notifications and settings of the inbox. */
-function Tools({ onSheet }: ToolsProps) {
+function Tools() {
   const { t } = useTranslation('inbox');
   const navigate = useNavigate();
   return (
@@ -152,7 +122,7 @@ function Tools({ onSheet }: ToolsProps) {
           color="gray"
           size="lg"
           aria-label={t('keys.title')}
-          onClick={() => onSheet('keys')}
+          onClick={() => openDialog(<KeysDialog />)}
         >
           <Keyboard size={18} />
         </ActionIcon>
@@ -163,7 +133,7 @@ function Tools({ onSheet }: ToolsProps) {
           color="gray"
           size="lg"
           aria-label={t('alerts.title')}
-          onClick={() => onSheet('alerts')}
+          onClick={() => openDialog(<AlertsDialog />)}
         >
           <Bell size={18} />
         </ActionIcon>

@@ -1,26 +1,22 @@
 import { Group, NativeSelect, Stack, Text, Textarea, TextInput } from '@mantine/core';
-import { useForm } from '@mantine/form';
 import { useQuery } from '@tanstack/react-query';
 import { Pencil, Trash2 } from 'lucide-react';
-import { Suspense, useState } from 'react';
+import { Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { lazyPart } from '../api/load.ts';
 import { api, ok } from '../api/send.ts';
-import { AddButton, GuardedIcon } from '../ui/actions.tsx';
-import { ConfirmDialog, Dialog, DialogForm } from '../ui/dialog.tsx';
-import { ErrorState, PageFrame, Section, useLast } from '../ui/parts.tsx';
-import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { AddButton, DeleteIcon, GuardedIcon } from '../ui/actions.tsx';
+import { openDialog } from '../ui/dialog.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
+import { ErrorState, PageFrame, Section, TableSkeleton } from '../ui/parts.tsx';
 import { type CannedAnswer, cannedQuery, INBOX, type Label, labelsQuery, NEED } from './conversation.ts';
 import { LabelBadge, settingsQuery } from './drafts.tsx';
 import classes from './inbox.module.css';
 
-type Open = { readonly answer: CannedAnswer | null } | null;
-
 /** The canned answers of the account. */
 function CannedSection() {
   const { t } = useTranslation('inbox');
-  const [open, setOpen] = useState<Open>(null);
   const { data = [], isPending } = useQuery(cannedQuery);
   const remove = useAction({
     run: (id: number) => ok(api.DELETE(`${INBOX}/canned-answers/{id}`, { params: { path: { id } } })),
@@ -32,7 +28,7 @@ function CannedSection() {
       title={t('canned.title')}
       description={t('canned.text')}
       actions={
-        <AddButton need={NEED} onClick={() => setOpen({ answer: null })}>
+        <AddButton need={NEED} onClick={() => openDialog(<CannedDialog />)}>
           {t('canned.add')}
         </AddButton>
       }
@@ -57,7 +53,7 @@ function CannedSection() {
               <GuardedIcon
                 need={NEED}
                 label={t('canned.change', { shortcut: answer.shortcut })}
-                onClick={() => setOpen({ answer })}
+                onClick={() => openDialog(<CannedDialog answer={answer} />)}
               >
                 <Pencil size={16} />
               </GuardedIcon>
@@ -73,79 +69,66 @@ function CannedSection() {
           </li>
         ))}
       </ul>
-      <Dialog
-        opened={open !== null}
-        onClose={() => setOpen(null)}
-        title={t(open?.answer ? 'canned.edit' : 'canned.add')}
-      >
-        {open && <Fields answer={open.answer} onClose={() => setOpen(null)} />}
-      </Dialog>
     </Section>
   );
 }
 
-type Values = { readonly shortcut: string; readonly text: string };
-
-function Fields({ answer, onClose }: { readonly answer: CannedAnswer | null; readonly onClose: () => void }) {
+/** Dialog that adds a canned answer, or changes the given one. */
+function CannedDialog({ answer }: { readonly answer?: CannedAnswer }) {
   const { t } = useTranslation('inbox');
-  const form = useForm<Values>({ initialValues: { shortcut: answer?.shortcut ?? '', text: answer?.text ?? '' } });
-  const save = useAction<Values, unknown>({
-    run: (body) =>
-      answer
-        ? ok(api.PATCH(`${INBOX}/canned-answers/{id}`, { params: { path: { id: answer.id } }, body }))
-        : ok(api.POST(`${INBOX}/canned-answers`, { body })),
-    refresh: [cannedQuery.queryKey],
-    done: t('canned.saved'),
-    form,
-    onDone: onClose,
-  });
   return (
-    <DialogForm
-      onSubmit={form.onSubmit((values) => save.run(values))}
+    <FormDialog
+      title={t(answer ? 'canned.edit' : 'canned.add')}
+      values={{ shortcut: answer?.shortcut ?? '', text: answer?.text ?? '' }}
+      run={async (body) =>
+        answer
+          ? ok(api.PATCH(`${INBOX}/canned-answers/{id}`, { params: { path: { id: answer.id } }, body }))
+          : ok(api.POST(`${INBOX}/canned-answers`, { body }))
+      }
+      refresh={[cannedQuery.queryKey]}
+      done={t('canned.saved')}
       action={t('canned.save')}
-      busy={save.busy}
-      onClose={onClose}
     >
-      <TextInput
-        label={t('canned.shortcut')}
-        description={t('canned.shortcutHint')}
-        leftSection="/"
-        maxLength={40}
-        required
-        data-autofocus
-        dir="ltr"
-        {...form.getInputProps('shortcut')}
-      />
-      <Textarea
-        label={t('canned.answer')}
-        description={t('canned.answerHint').replaceAll('[[', '{{').replaceAll(']]', '}}')}
-        autosize
-        minRows={3}
-        maxLength={4096}
-        required
-        {...form.getInputProps('text')}
-      />
-    </DialogForm>
+      {(form) => (
+        <>
+          <TextInput
+            label={t('canned.shortcut')}
+            description={t('canned.shortcutHint')}
+            leftSection="/"
+            maxLength={40}
+            required
+            data-autofocus
+            dir="ltr"
+            {...form.getInputProps('shortcut')}
+          />
+          <Textarea
+            label={t('canned.answer')}
+            description={t('canned.answerHint').replaceAll('[[', '{{').replaceAll(']]', '}}')}
+            autosize
+            minRows={3}
+            maxLength={4096}
+            required
+            {...form.getInputProps('text')}
+          />
+        </>
+      )}
+    </FormDialog>
   );
 }
 
 const COLORS = ['gray', 'red', 'orange', 'yellow', 'green', 'teal', 'blue', 'purple', 'pink'] as const;
 const KEYS = [labelsQuery.queryKey, ['inbox']];
 
-type LabelsOpen = { readonly label: Label | null } | null;
-
 /** The labels of the account. */
 function LabelsSection() {
   const { t } = useTranslation('inbox');
-  const [open, setOpen] = useState<LabelsOpen>(null);
-  const [going, setGoing] = useState<Label | null>(null);
   const { data = [], isPending } = useQuery(labelsQuery);
   return (
     <Section
       title={t('label.all')}
       description={t('label.text')}
       actions={
-        <AddButton need={NEED} onClick={() => setOpen({ label: null })}>
+        <AddButton need={NEED} onClick={() => openDialog(<LabelDialog />)}>
           {t('label.add')}
         </AddButton>
       }
@@ -160,80 +143,62 @@ function LabelsSection() {
           <li key={label.id} className={classes.settingRow}>
             <LabelBadge label={label} />
             <Group gap={4} wrap="nowrap">
-              <GuardedIcon need={NEED} label={t('label.change', label)} onClick={() => setOpen({ label })}>
+              <GuardedIcon
+                need={NEED}
+                label={t('label.change', label)}
+                onClick={() => openDialog(<LabelDialog label={label} />)}
+              >
                 <Pencil size={16} />
               </GuardedIcon>
-              <GuardedIcon need={NEED} label={t('label.delete', label)} onClick={() => setGoing(label)}>
-                <Trash2 size={16} />
-              </GuardedIcon>
+              <DeleteIcon
+                need={NEED}
+                label={t('label.delete', label)}
+                question={{
+                  title: t('label.deleteTitle', label),
+                  text: t('label.deleteText'),
+                  action: t('label.deleteSubmit'),
+                  run: () => ok(api.DELETE(`${INBOX}/labels/{id}`, { params: { path: { id: label.id } } })),
+                  refresh: KEYS,
+                  done: t('label.deleted'),
+                }}
+              />
             </Group>
           </li>
         ))}
       </ul>
-      <Dialog
-        opened={open !== null}
-        onClose={() => setOpen(null)}
-        title={t(open?.label ? 'label.editOne' : 'label.add')}
-      >
-        {open && <LabelsFields label={open.label} onClose={() => setOpen(null)} />}
-      </Dialog>
-      <DeleteLabel label={going} onClose={() => setGoing(null)} />
     </Section>
   );
 }
 
-type LabelsValues = { readonly name: string; readonly color: Label['color'] };
+type LabelValues = { readonly name: string; readonly color: Label['color'] };
 
-function LabelsFields({ label, onClose }: { readonly label: Label | null; readonly onClose: () => void }) {
+/** Dialog that adds a label, or changes the given one. */
+function LabelDialog({ label }: { readonly label?: Label }) {
   const { t } = useTranslation('inbox');
-  const form = useForm<LabelsValues>({ initialValues: { name: label?.name ?? '', color: label?.color ?? 'blue' } });
-  const save = useAction<LabelsValues, unknown>({
-    run: (body) =>
-      label
-        ? ok(api.PATCH(`${INBOX}/labels/{id}`, { params: { path: { id: label.id } }, body }))
-        : ok(api.POST(`${INBOX}/labels`, { body })),
-    refresh: KEYS,
-    done: t('label.saved'),
-    form,
-    onDone: onClose,
-  });
   return (
-    <DialogForm
-      onSubmit={form.onSubmit((values) => save.run(values))}
+    <FormDialog<LabelValues, unknown>
+      title={t(label ? 'label.editOne' : 'label.add')}
+      values={{ name: label?.name ?? '', color: label?.color ?? 'blue' }}
+      run={(body) =>
+        label
+          ? ok(api.PATCH(`${INBOX}/labels/{id}`, { params: { path: { id: label.id } }, body }))
+          : ok(api.POST(`${INBOX}/labels`, { body }))
+      }
+      refresh={KEYS}
+      done={t('label.saved')}
       action={t('label.save')}
-      busy={save.busy}
-      onClose={onClose}
     >
-      <TextInput label={t('label.name')} maxLength={40} required data-autofocus {...form.getInputProps('name')} />
-      <NativeSelect
-        label={t('label.color')}
-        data={COLORS.map((value) => ({ value, label: t(`label.colors.${value}`) }))}
-        {...form.getInputProps('color')}
-      />
-    </DialogForm>
-  );
-}
-
-function DeleteLabel({ label, onClose }: { readonly label: Label | null; readonly onClose: () => void }) {
-  const { t } = useTranslation('inbox');
-  const name = useLast(label)?.name ?? '';
-  const remove = useAction({
-    run: (id: number) => ok(api.DELETE(`${INBOX}/labels/{id}`, { params: { path: { id } } })),
-    refresh: KEYS,
-    done: t('label.deleted'),
-    onDone: onClose,
-  });
-  return (
-    <ConfirmDialog
-      opened={label !== null}
-      onClose={onClose}
-      title={t('label.deleteTitle', { name })}
-      action={t('label.deleteSubmit')}
-      onConfirm={() => label && remove.run(label.id)}
-      busy={remove.busy}
-    >
-      {t('label.deleteText')}
-    </ConfirmDialog>
+      {(form) => (
+        <>
+          <TextInput label={t('label.name')} maxLength={40} required data-autofocus {...form.getInputProps('name')} />
+          <NativeSelect
+            label={t('label.color')}
+            data={COLORS.map((value) => ({ value, label: t(`label.colors.${value}`) }))}
+            {...form.getInputProps('color')}
+          />
+        </>
+      )}
+    </FormDialog>
   );
 }
 

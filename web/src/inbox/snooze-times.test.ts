@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { snoozeTimes } from './snooze-dialog.tsx';
+import { snoozeTimes } from './dialogs.tsx';
 
 const local = (instant: Date): string => `${instant.toDateString()} ${instant.getHours()}`;
 

@@ -2,10 +2,11 @@ import { useLocalStorage } from '@mantine/hooks';
 import { useEffect, useEffectEvent, useRef } from 'react';
 
 /**
- * Attributes that mark the rows of the list (with the id of the conversation), the reply field, and the action of a
- * key.
+ * Attributes that mark the rows of the list (with the id of the conversation), the open conversation, the field for
+ * a reply or the reason why there is none, and the action of a key.
  */
 export const ROW = 'data-row';
+export const CONVERSATION = 'data-conversation';
 export const ANSWER = 'data-answer';
 const KEY = 'data-key';
 
@@ -70,9 +71,12 @@ function act(panes: HTMLElement, target: HTMLElement, key: string): boolean {
   }
   if (key === 'r') {
     panes.querySelector<HTMLElement>(`[${KEY}="r"]`)?.click();
-    panes.querySelector<HTMLElement>(`[${ANSWER}]`)?.focus();
+    // React shows the reply instead of a note in a microtask.
+    queueMicrotask(() => panes.querySelector<HTMLElement>(`[${ANSWER}]`)?.focus());
     return true;
   }
+  // In a conversation, a slash begins a canned answer.
+  if (key === '/' && target.closest(`[${CONVERSATION}]`)) return true;
   if (key.length !== 1) return false;
   const marked = document.querySelector<HTMLElement>(`[${KEY}="${CSS.escape(key)}"]`);
   if (!marked) return false;
@@ -81,7 +85,8 @@ function act(panes: HTMLElement, target: HTMLElement, key: string): boolean {
   return true;
 }
 
-const isField = (element: HTMLElement): boolean => element.matches('input, textarea, select');
+/** The reason why there is no reply counts as a field, so that a reply typed into it does not act as shortcuts. */
+const isField = (element: HTMLElement): boolean => element.matches(`input, textarea, select, [${ANSWER}]`);
 
 const isDialogOpen = (target: HTMLElement): boolean =>
   target.closest('[role="dialog"], [role="menu"]') !== null || document.querySelector('[role="dialog"]') !== null;

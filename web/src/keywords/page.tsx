@@ -1,30 +1,16 @@
 import { Stack, Text, Textarea, TextInput } from '@mantine/core';
-import { useForm } from '@mantine/form';
-import { MessageCircleReply, Pencil, Trash2 } from 'lucide-react';
-import { useMemo, useState } from 'react';
+import { MessageCircleReply, Pencil } from 'lucide-react';
+import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/send.ts';
 import type { Need } from '../api/session.ts';
-import { AddButton, GuardedIcon } from '../ui/actions.tsx';
-import { type Column, DataTable } from '../ui/data-table.tsx';
-import { ConfirmDialog, Dialog, DialogForm } from '../ui/dialog.tsx';
-import { EmptyState, PageFrame, useLast } from '../ui/parts.tsx';
+import { AddButton, DeleteIcon, GuardedIcon } from '../ui/actions.tsx';
+import { type Column, DataTable, useListQuery } from '../ui/data-table.tsx';
+import { openDialog, questionTexts } from '../ui/dialog.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
+import { EmptyState, PageFrame } from '../ui/parts.tsx';
 import { listFields, useUrlState } from '../ui/url-state.ts';
-import { useListQuery } from '../ui/use-list-query.ts';
 import { StatusBadge } from '../ui/values.tsx';
-
-type RuleProps = { readonly rule: Rule | null; readonly onClose: () => void };
-
-/** Dialog that adds a rule, or changes the given one. */
-function RuleDialog({ rule, onClose }: RuleProps) {
-  const { t } = useTranslation('keywords');
-  return (
-    <Dialog opened onClose={onClose} title={t(rule ? 'change.title' : 'add.title')} size="md">
-      <Fields rule={rule} onClose={onClose} />
-    </Dialog>
-  );
-}
 
 type Values = {
   readonly number: string;
@@ -42,78 +28,73 @@ const bodyOf = ({ number, keyword, answer, forwardTo }: Values) => ({
   forwardTo: orNull(forwardTo),
 });
 
-function Fields({ rule, onClose }: RuleProps) {
+/** Dialog that adds a rule, or changes the given one. */
+function RuleDialog({ rule }: { readonly rule?: Rule }) {
   const { t } = useTranslation('keywords');
-  const form = useForm<Values>({
-    initialValues: {
-      number: rule?.number ?? '',
-      keyword: rule?.keyword ?? '',
-      answer: rule?.answer ?? '',
-      forwardTo: rule?.forwardTo ?? '',
-    },
-  });
-  const saving = useAction<Values, unknown>({
-    run: (values) =>
-      rule
-        ? ok(api.PATCH(`${RULES}/{id}`, { params: { path: { id: rule.id } }, body: bodyOf(values) }))
-        : ok(api.POST(RULES, { body: bodyOf(values) })),
-    refresh: RULE_KEYS,
-    done: t('saved'),
-    form,
-    onDone: onClose,
-  });
   return (
-    <DialogForm
-      onSubmit={form.onSubmit((values) => saving.run(values))}
+    <FormDialog
+      title={t(rule ? 'change.title' : 'add.title')}
+      size="md"
+      values={{
+        number: rule?.number ?? '',
+        keyword: rule?.keyword ?? '',
+        answer: rule?.answer ?? '',
+        forwardTo: rule?.forwardTo ?? '',
+      }}
+      run={async (values) =>
+        rule
+          ? ok(api.PATCH(`${RULES}/{id}`, { params: { path: { id: rule.id } }, body: bodyOf(values) }))
+          : ok(api.POST(RULES, { body: bodyOf(values) }))
+      }
+      refresh={RULE_KEYS}
+      done={t('saved')}
       action={t('save')}
-      busy={saving.busy}
-      onClose={onClose}
     >
-      <TextInput
-        label={t('keyword')}
-        description={t('keywordHint')}
-        data-autofocus
-        required
-        {...form.getInputProps('keyword')}
-      />
-      <TextInput
-        label={t('number')}
-        description={t('numberHint')}
-        inputMode="tel"
-        dir="ltr"
-        {...form.getInputProps('number')}
-      />
-      <Textarea
-        label={t('answer')}
-        description={t('answerHint')}
-        autosize
-        minRows={2}
-        {...form.getInputProps('answer')}
-      />
-      <TextInput
-        label={t('forwardTo')}
-        description={t('forwardToHint')}
-        dir="ltr"
-        {...form.getInputProps('forwardTo')}
-      />
-    </DialogForm>
+      {(form) => (
+        <>
+          <TextInput
+            label={t('keyword')}
+            description={t('keywordHint')}
+            data-autofocus
+            required
+            {...form.getInputProps('keyword')}
+          />
+          <TextInput
+            label={t('number')}
+            description={t('numberHint')}
+            inputMode="tel"
+            dir="ltr"
+            {...form.getInputProps('number')}
+          />
+          <Textarea
+            label={t('answer')}
+            description={t('answerHint')}
+            autosize
+            minRows={2}
+            {...form.getInputProps('answer')}
+          />
+          <TextInput
+            label={t('forwardTo')}
+            description={t('forwardToHint')}
+            dir="ltr"
+            {...form.getInputProps('forwardTo')}
+          />
+        </>
+      )}
+    </FormDialog>
   );
 }
 
 const FIELDS = listFields();
 
-type Open = { readonly what: 'add' } | { readonly what: 'change' | 'delete'; readonly rule: Rule } | null;
-
 /** The page of the rules for inbound messages by keyword. */
 export function Page() {
   const { t } = useTranslation('keywords');
-  const [open, setOpen] = useState<Open>(null);
   const [search, setSearch] = useUrlState(FIELDS);
   const columns = useRuleColumns();
   const query = useListQuery(['keyword-rules', search], (signal) => listRules(search, signal));
-  const close = (): void => setOpen(null);
   const add = (
-    <AddButton need={NEED} onClick={() => setOpen({ what: 'add' })}>
+    <AddButton need={NEED} onClick={() => openDialog(<RuleDialog />)}>
       {t('add.open')}
     </AddButton>
   );
@@ -127,32 +108,38 @@ export function Page() {
         rowId={({ id }) => String(id)}
         search={search}
         onSearch={setSearch}
-        actions={(rule) => <RuleActions rule={rule} onOpen={(what) => setOpen({ what, rule })} />}
+        actions={(rule) => <RuleActions rule={rule} />}
         empty={
           <EmptyState icon={MessageCircleReply} title={t('none.title')} text={t('none.text')}>
             {add}
           </EmptyState>
         }
       />
-      {open?.what === 'add' && <RuleDialog rule={null} onClose={close} />}
-      {open?.what === 'change' && <RuleDialog rule={open.rule} onClose={close} />}
-      <DeleteDialog rule={open?.what === 'delete' ? open.rule : null} onClose={close} />
     </PageFrame>
   );
 }
 
-type ActionsProps = { readonly rule: Rule; readonly onOpen: (what: 'change' | 'delete') => void };
-
-function RuleActions({ rule: { keyword }, onOpen }: ActionsProps) {
+function RuleActions({ rule }: { readonly rule: Rule }) {
   const { t } = useTranslation('keywords');
+  const { id, keyword } = rule;
   return (
     <>
-      <GuardedIcon need={NEED} label={t('change.label', { keyword })} onClick={() => onOpen('change')}>
+      <GuardedIcon
+        need={NEED}
+        label={t('change.label', { keyword })}
+        onClick={() => openDialog(<RuleDialog rule={rule} />)}
+      >
         <Pencil size={16} />
       </GuardedIcon>
-      <GuardedIcon need={NEED} label={t('delete.label', { keyword })} onClick={() => onOpen('delete')}>
-        <Trash2 size={16} />
-      </GuardedIcon>
+      <DeleteIcon
+        need={NEED}
+        label={t('delete.label', { keyword })}
+        question={{
+          ...questionTexts(t, 'delete', { keyword }),
+          run: () => ok(api.DELETE(`${RULES}/{id}`, { params: { path: { id } } })),
+          refresh: RULE_KEYS,
+        }}
+      />
     </>
   );
 }
@@ -190,32 +177,6 @@ function Forward({ rule: { forwardTo, fault } }: { readonly rule: Rule }) {
       <Foreign text={forwardTo} />
       {fault !== null && <StatusBadge tone="warning">{t('fault', { fault })}</StatusBadge>}
     </Stack>
-  );
-}
-
-type DeleteProps = { readonly rule: Rule | null; readonly onClose: () => void };
-
-/** Confirms that a rule is deleted; null closes the dialog. */
-function DeleteDialog({ rule, onClose }: DeleteProps) {
-  const { t } = useTranslation('keywords');
-  const keyword = useLast(rule)?.keyword ?? '';
-  const remove = useAction({
-    run: (id: number) => ok(api.DELETE(`${RULES}/{id}`, { params: { path: { id } } })),
-    refresh: RULE_KEYS,
-    done: t('delete.done', { keyword }),
-    onDone: onClose,
-  });
-  return (
-    <ConfirmDialog
-      opened={rule !== null}
-      onClose={onClose}
-      title={t('delete.title', { keyword })}
-      action={t('delete.submit')}
-      onConfirm={() => rule && remove.run(rule.id)}
-      busy={remove.busy}
-    >
-      {t('delete.text')}
-    </ConfirmDialog>
   );
 }
 

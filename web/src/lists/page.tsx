@@ -1,45 +1,35 @@
 import { Checkbox, Group, Stack, Text, Textarea, TextInput } from '@mantine/core';
-import { useForm } from '@mantine/form';
-import { ListChecks, Pencil, SearchX, Trash2 } from 'lucide-react';
-import { type ReactNode, useMemo, useState } from 'react';
+import { ListChecks, Pencil, SearchX } from 'lucide-react';
+import { type ReactNode, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/send.ts';
 import type { Need } from '../api/session.ts';
-import { AddButton, GuardedIcon } from '../ui/actions.tsx';
-import { type Column, DataTable } from '../ui/data-table.tsx';
-import { ConfirmDialog, Dialog, DialogForm } from '../ui/dialog.tsx';
+import { AddButton, DeleteIcon, GuardedIcon } from '../ui/actions.tsx';
+import { type Column, DataTable, useListQuery } from '../ui/data-table.tsx';
+import { openDialog, questionTexts } from '../ui/dialog.tsx';
 import { ChoiceFilter, FilterBar, SearchField } from '../ui/filter-bar.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
-import { EmptyState, PageFrame, TextLink, useLast } from '../ui/parts.tsx';
+import { EmptyState, PageFrame, TextLink } from '../ui/parts.tsx';
 import { choice, listFields, text, useUrlState } from '../ui/url-state.ts';
-import { useListQuery } from '../ui/use-list-query.ts';
 import { DateTime, Num, StatusBadge } from '../ui/values.tsx';
-
-type Open = { readonly what: 'save'; readonly list: List | 'new' } | { readonly what: 'delete'; readonly list: List };
 
 /** The page of the account's contact lists. */
 export function Page() {
   const { t } = useTranslation('lists');
-  const [open, setOpen] = useState<Open | null>(null);
-  const close = (): void => setOpen(null);
   const create = (
-    <AddButton need={NEED} onClick={() => setOpen({ what: 'save', list: 'new' })}>
+    <AddButton need={NEED} onClick={() => openDialog(<ListDialog />)}>
       {t('new')}
     </AddButton>
   );
   return (
     <PageFrame title={t('title')} description={t('text')} actions={create}>
-      <Lists create={create} onOpen={setOpen} />
-      <ListDialog list={open?.what === 'save' ? open.list : null} onClose={close} />
-      <DeleteDialog list={open?.what === 'delete' ? open.list : null} onClose={close} />
+      <Lists create={create} />
     </PageFrame>
   );
 }
 
-type ListsProps = { readonly create: ReactNode; readonly onOpen: (open: Open) => void };
-
-function Lists({ create, onOpen }: ListsProps) {
+function Lists({ create }: { readonly create: ReactNode }) {
   const { t } = useTranslation('lists');
   const [search, setSearch] = useUrlState(FIELDS);
   const columns = useListColumns();
@@ -56,7 +46,7 @@ function Lists({ create, onOpen }: ListsProps) {
         rowId={({ id }) => String(id)}
         search={search}
         onSearch={setSearch}
-        actions={(list) => <Actions list={list} onOpen={onOpen} />}
+        actions={(list) => <Actions list={list} />}
         empty={
           filtered ? (
             <EmptyState icon={SearchX} title={t('noMatch')} text={t('noMatchText')} />
@@ -97,82 +87,68 @@ function Filters({ search, onSearch }: FiltersProps) {
   );
 }
 
-function Actions({ list, onOpen }: { readonly list: List; readonly onOpen: (open: Open) => void }) {
+function Actions({ list }: { readonly list: List }) {
   const { t } = useTranslation('lists');
+  const format = useFormat();
+  const { id, name, contactCount: count } = list;
   const reason = list.deletedAt !== null && t('isDeleted');
-  const { name } = list;
   return (
     <>
       <GuardedIcon
         need={NEED}
         reason={reason}
         label={t('edit', { name })}
-        onClick={() => onOpen({ what: 'save', list })}
+        onClick={() => openDialog(<ListDialog list={list} />)}
       >
         <Pencil size={16} />
       </GuardedIcon>
-      <GuardedIcon
+      <DeleteIcon
         need={NEED}
         reason={reason}
         label={t('delete.label', { name })}
-        onClick={() => onOpen({ what: 'delete', list })}
-      >
-        <Trash2 size={16} />
-      </GuardedIcon>
+        question={{
+          ...questionTexts(t, 'delete', { name, count, shown: format.number(count) }),
+          run: () => ok(api.DELETE(LISTS, { params: { query: { ids: String(id) } } })),
+          refresh: [['lists'], ['contacts', 'list']],
+        }}
+      />
     </>
   );
 }
 
-type ListDialogProps = {
-  /** `new`, the list to edit, or null if the dialog is closed. */
-  readonly list: List | 'new' | null;
-  readonly onClose: () => void;
-};
-
-/** Dialog that creates a list, or edits its name, description and kind. */
-function ListDialog({ list, onClose }: ListDialogProps) {
+/** Dialog that creates a list, or edits the name, description and kind of the given one. */
+function ListDialog({ list }: { readonly list?: List }) {
   const { t } = useTranslation('lists');
-  const shown = useLast(list);
-  const title = shown === null || shown === 'new' ? t('new') : t('edit', { name: shown.name });
   return (
-    <Dialog opened={list !== null} onClose={onClose} title={title}>
-      {list && <ListForm list={list === 'new' ? null : list} onClose={onClose} />}
-    </Dialog>
-  );
-}
-
-type ListFormProps = { readonly list: List | null; readonly onClose: () => void };
-type ListValues = Pick<List, 'name' | 'description' | 'isTest'>;
-
-function ListForm({ list, onClose }: ListFormProps) {
-  const { t } = useTranslation('lists');
-  const form = useForm<ListValues>({
-    initialValues: { name: list?.name ?? '', description: list?.description ?? '', isTest: list?.isTest ?? false },
-    validate: { name: (name) => (name.trim() === '' ? t('nameMissing') : null) },
-  });
-  const save = useAction({
-    run: (body: ListValues) =>
-      list ? ok(api.PUT(`${LISTS}/{id}`, { params: { path: { id: list.id } }, body })) : ok(api.POST(LISTS, { body })),
-    refresh: [['lists']],
-    done: ({ name }) => t(list ? 'changed' : 'made', { name }),
-    form,
-    onDone: onClose,
-  });
-  return (
-    <DialogForm
-      onSubmit={form.onSubmit((values) => save.run(values))}
+    <FormDialog
+      title={list ? t('edit', { name: list.name }) : t('new')}
+      values={{ name: list?.name ?? '', description: list?.description ?? '', isTest: list?.isTest ?? false }}
+      validate={{ name: (name) => (name.trim() === '' ? t('nameMissing') : null) }}
+      run={(body) =>
+        list ? ok(api.PUT(`${LISTS}/{id}`, { params: { path: { id: list.id } }, body })) : ok(api.POST(LISTS, { body }))
+      }
+      refresh={[['lists']]}
+      done={({ name }) => t(list ? 'changed' : 'made', { name })}
       action={list ? t('ui:save') : t('make')}
-      busy={save.busy}
-      onClose={onClose}
     >
-      <TextInput label={t('column.name')} maxLength={200} data-autofocus {...form.getInputProps('name')} />
-      <Textarea label={t('description')} maxLength={1000} autosize minRows={2} {...form.getInputProps('description')} />
-      <Checkbox
-        label={t('isTest')}
-        description={t('isTestHint')}
-        {...form.getInputProps('isTest', { type: 'checkbox' })}
-      />
-    </DialogForm>
+      {(form) => (
+        <>
+          <TextInput label={t('column.name')} maxLength={200} data-autofocus {...form.getInputProps('name')} />
+          <Textarea
+            label={t('description')}
+            maxLength={1000}
+            autosize
+            minRows={2}
+            {...form.getInputProps('description')}
+          />
+          <Checkbox
+            label={t('isTest')}
+            description={t('isTestHint')}
+            {...form.getInputProps('isTest', { type: 'checkbox' })}
+          />
+        </>
+      )}
+    </FormDialog>
   );
 }
 
@@ -262,32 +238,3 @@ const listLists = ({ page, limit, sort, q, kind, deleted }: Search, signal: Abor
   );
 
 type List = Awaited<ReturnType<typeof listLists>>['data'][number];
-
-type DeleteDialogProps = { readonly list: List | null; readonly onClose: () => void };
-
-/** Confirms that a list is deleted; null closes the dialog. */
-function DeleteDialog({ list, onClose }: DeleteDialogProps) {
-  const { t } = useTranslation('lists');
-  const format = useFormat();
-  const shown = useLast(list);
-  const name = shown?.name ?? '';
-  const count = shown?.contactCount ?? 0;
-  const remove = useAction({
-    run: (id: number) => ok(api.DELETE(LISTS, { params: { query: { ids: String(id) } } })),
-    refresh: [['lists'], ['contacts', 'list']],
-    done: t('delete.done', { name }),
-    onDone: onClose,
-  });
-  return (
-    <ConfirmDialog
-      opened={list !== null}
-      onClose={onClose}
-      title={t('delete.title', { name })}
-      action={t('delete.submit')}
-      onConfirm={() => list && remove.run(list.id)}
-      busy={remove.busy}
-    >
-      {t('delete.text', { count, shown: format.number(count) })}
-    </ConfirmDialog>
-  );
-}

@@ -2,23 +2,20 @@ import { Button, Group, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { ExternalLink, Link2Off, Trash2 } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import { useAction } from '../api/action.ts';
 import { MEDIA, MEDIA_NEED, type Media, sameOriginUrl } from '../api/media.ts';
 import { api, ok } from '../api/send.ts';
 import { CopyButton, GuardedButton } from '../ui/actions.tsx';
-import { ConfirmDialog, SidePanel } from '../ui/dialog.tsx';
+import { confirm, questionTexts, SidePanel } from '../ui/dialog.tsx';
 import { useFormat } from '../ui/format.ts';
 import { MessageText } from '../ui/message.tsx';
-import { ErrorState, useLast } from '../ui/parts.tsx';
-import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { ErrorState, TableSkeleton, useLast } from '../ui/parts.tsx';
 import { Bytes, ChannelBadge, DateTime, Duration, Facts } from '../ui/values.tsx';
 import classes from './media.module.css';
 
-type Asks = { readonly onDelete: (media: Media) => void; readonly onRevoke: (media: Media) => void };
-type DetailPanelProps = Asks & { readonly id: number; readonly onClose: () => void };
+type DetailPanelProps = { readonly id: number; readonly onClose: () => void };
 
 /** Side panel with the details of one file; 0 closes it. */
-export function DetailPanel({ id, onClose, ...asks }: DetailPanelProps) {
+export function DetailPanel({ id, onClose }: DetailPanelProps) {
   const { t } = useTranslation('media');
   const shown = useLast(id === 0 ? null : id) ?? 0;
   const file = useQuery({
@@ -31,7 +28,7 @@ export function DetailPanel({ id, onClose, ...asks }: DetailPanelProps) {
       {file.isError ? (
         <ErrorState error={file.error} onRetry={() => void file.refetch()} />
       ) : file.data ? (
-        <Detail media={file.data} {...asks} />
+        <Detail media={file.data} onDeleted={onClose} />
       ) : (
         <TableSkeleton rows={4} />
       )}
@@ -39,8 +36,22 @@ export function DetailPanel({ id, onClose, ...asks }: DetailPanelProps) {
   );
 }
 
-function Detail({ media, onDelete, onRevoke }: Asks & { readonly media: Media }) {
+function Detail({ media, onDeleted }: { readonly media: Media; readonly onDeleted: () => void }) {
   const { t } = useTranslation('media');
+  const { id, name } = media;
+  const revoke = (): void =>
+    confirm({
+      ...questionTexts(t, 'revoke', { name }),
+      run: () => ok(api.POST(`${MEDIA}/{id}/revoke-links`, { params: { path: { id } } })),
+      refresh: [['media'], ['media-file']],
+    });
+  const remove = (): void =>
+    confirm({
+      ...questionTexts(t, 'delete', { name }),
+      run: () => ok(api.DELETE(`${MEDIA}/{id}`, { params: { path: { id } } })),
+      refresh: [['media']],
+      onDone: onDeleted,
+    });
   return (
     <Stack>
       <Preview media={media} />
@@ -71,7 +82,7 @@ function Detail({ media, onDelete, onRevoke }: Asks & { readonly media: Media })
           variant="default"
           size="xs"
           leftSection={<Link2Off size={14} />}
-          onClick={() => onRevoke(media)}
+          onClick={revoke}
         >
           {t('revoke.open')}
         </GuardedButton>
@@ -82,7 +93,7 @@ function Detail({ media, onDelete, onRevoke }: Asks & { readonly media: Media })
           variant="light"
           color="red"
           leftSection={<Trash2 size={16} />}
-          onClick={() => onDelete(media)}
+          onClick={remove}
         >
           {t('delete.open')}
         </GuardedButton>
@@ -158,36 +169,6 @@ function Uses({ media }: { readonly media: Media }) {
   );
 }
 
-type DeleteDialogProps = {
-  readonly media: Media | null;
-  readonly onClose: () => void;
-  readonly onDeleted: () => void;
-};
-
-/** Confirms that a file is deleted; null closes the dialog. */
-export function DeleteDialog({ media, onClose, onDeleted }: DeleteDialogProps) {
-  const { t } = useTranslation('media');
-  const name = useLast(media)?.name ?? '';
-  const remove = useAction({
-    run: deleteMedia,
-    refresh: [['media']],
-    done: t('delete.done', { name }),
-    onDone: onDeleted,
-  });
-  return (
-    <ConfirmDialog
-      opened={media !== null}
-      onClose={onClose}
-      title={t('delete.title', { name })}
-      action={t('delete.submit')}
-      onConfirm={() => media && remove.run(media.id)}
-      busy={remove.busy}
-    >
-      {t('delete.text')}
-    </ConfirmDialog>
-  );
-}
-
 export type { Media } from '../api/media.ts';
 
 const isVideo = ({ mimeType }: Pick<Media, 'mimeType'>): boolean => mimeType.startsWith('video/');
@@ -197,10 +178,6 @@ export const typeName = (mimeType: string): string => (mimeType.split('/')[1] ??
 
 const findMedia = (id: number, signal: AbortSignal) =>
   ok(api.GET(`${MEDIA}/{id}`, { params: { path: { id } }, signal }));
-
-const deleteMedia = (id: number) => ok(api.DELETE(`${MEDIA}/{id}`, { params: { path: { id } } }));
-
-export const revokeLinks = (id: number) => ok(api.POST(`${MEDIA}/{id}/revoke-links`, { params: { path: { id } } }));
 
 type Use = { readonly channel: 'WHATSAPP' | 'RCS' | 'SMS'; readonly usable: boolean; readonly why: string };
 

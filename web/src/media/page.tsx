@@ -11,20 +11,16 @@ import {
 } from '@mantine/core';
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { ChevronLeft, ChevronRight, Images } from 'lucide-react';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useAction } from '../api/action.ts';
 import { listMedia, MEDIA_TYPES } from '../api/media.ts';
 import { refresh } from '../api/refresh.ts';
-import { ConfirmDialog } from '../ui/dialog.tsx';
 import { ChoiceFilter, FilterBar, SearchField } from '../ui/filter-bar.tsx';
 import { useFormat } from '../ui/format.ts';
 import { DropArea, Thumbnail, UploadList, useUploads } from '../ui/media.tsx';
-import { EmptyState, ErrorState, PageFrame, useLast } from '../ui/parts.tsx';
-import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { EmptyState, ErrorState, PageFrame, TableSkeleton } from '../ui/parts.tsx';
 import { choice, text, useUrlState, whole } from '../ui/url-state.ts';
 import { Bytes } from '../ui/values.tsx';
-import { DeleteDialog, DetailPanel, type Media, revokeLinks, typeName } from './detail-panel.tsx';
+import { DetailPanel, type Media, typeName } from './detail-panel.tsx';
 import classes from './media.module.css';
 
 const PAGE_SIZE = 48;
@@ -34,11 +30,7 @@ const FIELDS = { page: whole(), name: text(), type: choice(MEDIA_TYPES), file: w
 export function Page() {
   const { t } = useTranslation('media');
   const [search, setSearch] = useUrlState(FIELDS);
-  const [confirming, setConfirming] = useState<{ readonly what: 'delete' | 'revoke'; readonly media: Media } | null>(
-    null,
-  );
   const queries = useQueryClient();
-  const close = (): void => setConfirming(null);
   const show = (file: number): void => setSearch({ file, page: search.page });
   return (
     <PageFrame title={t('title')} description={t('description')}>
@@ -56,21 +48,7 @@ export function Page() {
         />
       </FilterBar>
       <Files search={search} onOpen={show} onPage={(page) => setSearch({ page })} />
-      <DetailPanel
-        id={search.file}
-        onClose={() => show(0)}
-        onDelete={(media) => setConfirming({ what: 'delete', media })}
-        onRevoke={(media) => setConfirming({ what: 'revoke', media })}
-      />
-      <DeleteDialog
-        media={confirming?.what === 'delete' ? confirming.media : null}
-        onClose={close}
-        onDeleted={() => {
-          close();
-          show(0);
-        }}
-      />
-      <RevokeDialog media={confirming?.what === 'revoke' ? confirming.media : null} onClose={close} />
+      <DetailPanel id={search.file} onClose={() => show(0)} />
     </PageFrame>
   );
 }
@@ -188,32 +166,6 @@ function FileCard({ media, onOpen }: FileCardProps) {
         </Group>
       </UnstyledButton>
     </li>
-  );
-}
-
-type RevokeDialogProps = { readonly media: Media | null; readonly onClose: () => void };
-
-/** Confirms that all existing links to a file are revoked; null closes the dialog. */
-function RevokeDialog({ media, onClose }: RevokeDialogProps) {
-  const { t } = useTranslation('media');
-  const name = useLast(media)?.name ?? '';
-  const revoke = useAction({
-    run: revokeLinks,
-    refresh: [['media'], ['media-file']],
-    done: t('revoke.done', { name }),
-    onDone: onClose,
-  });
-  return (
-    <ConfirmDialog
-      opened={media !== null}
-      onClose={onClose}
-      title={t('revoke.title', { name })}
-      action={t('revoke.submit')}
-      onConfirm={() => media && revoke.run(media.id)}
-      busy={revoke.busy}
-    >
-      {t('revoke.text')}
-    </ConfirmDialog>
   );
 }
 

@@ -1,10 +1,9 @@
 import { Text } from '@mantine/core';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useAction } from '../api/action.ts';
 import { useSession } from '../api/session.ts';
 import type { Column } from '../ui/data-table.tsx';
-import { ConfirmDialog } from '../ui/dialog.tsx';
+import { confirm } from '../ui/dialog.tsx';
 import { MessageText } from '../ui/message.tsx';
 import { TextLink } from '../ui/parts.tsx';
 import { ChannelBadge, DateTime, MessageStatus, Money, MsisdnText, Num } from '../ui/values.tsx';
@@ -75,31 +74,16 @@ function Excerpt({ message: { text, campaignId } }: { readonly message: Message 
   );
 }
 
-type Props = {
-  readonly message: Pick<Message, 'messageId' | 'destination'>;
-  readonly opened: boolean;
-  readonly onClose: () => void;
-};
-
-/** Confirms that a message not yet with a carrier is cancelled. */
-export function CancelDialog({ message: { messageId, destination }, opened, onClose }: Props) {
+/** Returns the function that cancels a message not yet with a carrier, after a confirmation. */
+export function useCancel() {
   const { t } = useTranslation('messages');
-  const cancel = useAction({
-    run: () => cancelMessage(messageId),
-    done: t('cancel.done'),
-    refresh: [['message', messageId], ['messages'], ['scheduled'], ['credit']],
-    onDone: onClose,
-  });
-  return (
-    <ConfirmDialog
-      opened={opened}
-      onClose={onClose}
-      title={t('cancel.title', { destination })}
-      action={t('cancel.action')}
-      busy={cancel.busy}
-      onConfirm={() => cancel.run()}
-    >
-      <Text size="sm">{t('cancel.text')}</Text>
-    </ConfirmDialog>
-  );
+  return ({ messageId, destination }: Pick<Message, 'messageId' | 'destination'>): void =>
+    confirm({
+      title: t('cancel.title', { destination }),
+      text: t('cancel.text'),
+      action: t('cancel.action'),
+      run: () => cancelMessage(messageId),
+      refresh: [['message', messageId], ['messages'], ['scheduled'], ['credit']],
+      done: t('cancel.done'),
+    });
 }

@@ -3,16 +3,14 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import type { TFunction } from 'i18next';
 import { Ban, SearchX } from 'lucide-react';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSession } from '../api/session.ts';
 import { CopyButton, GuardedButton } from '../ui/actions.tsx';
 import { type Format, useFormat } from '../ui/format.ts';
 import { MessageText } from '../ui/message.tsx';
-import { ButtonLink, EmptyState, ErrorState, PageFrame, Section, TextLink } from '../ui/parts.tsx';
-import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { ButtonLink, EmptyState, ErrorState, PageFrame, Section, TableSkeleton, TextLink } from '../ui/parts.tsx';
 import { ChannelBadge, DateTime, type Fact, Facts, MessageStatus, Money, Num, type Tone } from '../ui/values.tsx';
-import { CancelDialog, shownStatus } from './columns.tsx';
+import { shownStatus, useCancel } from './columns.tsx';
 import { isPending, type Message, messageQuery, type TimelineEvent, timelineQuery } from './message.ts';
 import classes from './timeline-list.module.css';
 
@@ -133,14 +131,14 @@ export function Page() {
 
 function Explained({ message }: { readonly message: Message }) {
   const { t } = useTranslation('messages');
-  const [isCancelling, setIsCancelling] = useState(false);
+  const cancelMessage = useCancel();
   const { channel, destination, deliveryStatus } = message;
   const cancel = deliveryStatus === 'ACCEPTED' && (
     <GuardedButton
       need={{ scope: channel }}
       variant="default"
       leftSection={<Ban size={16} />}
-      onClick={() => setIsCancelling(true)}
+      onClick={() => cancelMessage(message)}
     >
       {t('cancel.open')}
     </GuardedButton>
@@ -156,7 +154,6 @@ function Explained({ message }: { readonly message: Message }) {
       <Section title={t('timeline.title')} description={t('timeline.description')}>
         <Timeline key={message.messageId} message={message} />
       </Section>
-      <CancelDialog message={message} opened={isCancelling} onClose={() => setIsCancelling(false)} />
     </PageFrame>
   );
 }

@@ -1,26 +1,22 @@
 import { TextInput } from '@mantine/core';
-import { useForm } from '@mantine/form';
 import { Ban, CalendarClock, Send } from 'lucide-react';
-import { useMemo, useState } from 'react';
+import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useAction } from '../api/action.ts';
 import { toIso } from '../api/data.ts';
 import { api, ok } from '../api/send.ts';
 import { useSession } from '../api/session.ts';
 import { GuardedIcon } from '../ui/actions.tsx';
-import { type Column, DataTable } from '../ui/data-table.tsx';
-import { Dialog, DialogForm } from '../ui/dialog.tsx';
+import { type Column, DataTable, useListQuery } from '../ui/data-table.tsx';
+import { openDialog } from '../ui/dialog.tsx';
 import { ChoiceFilter, FilterBar } from '../ui/filter-bar.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
 import { MessageText } from '../ui/message.tsx';
-import { ButtonLink, EmptyState, PageFrame, TextLink, useLast } from '../ui/parts.tsx';
+import { ButtonLink, EmptyState, PageFrame, TextLink } from '../ui/parts.tsx';
 import { ownZone } from '../ui/time-zone.tsx';
 import { choice, listFields, useUrlState } from '../ui/url-state.ts';
-import { useListQuery } from '../ui/use-list-query.ts';
 import { ChannelBadge, DateTime, Money, MsisdnText } from '../ui/values.tsx';
-import { CancelDialog } from './columns.tsx';
+import { useCancel } from './columns.tsx';
 import { CHANNELS } from './message.ts';
-
-type Open = { readonly what: 'move' | 'cancel'; readonly message: Scheduled } | null;
 
 /** Poll interval of the list: messages disappear from it when they are due. */
 const POLL_MS = 15_000;
@@ -28,19 +24,14 @@ const POLL_MS = 15_000;
 /** The page of the messages that wait for the time at which they are to be sent. */
 export function Page() {
   const { t } = useTranslation('messages');
-  const [open, setOpen] = useState<Open>(null);
-  const cancelled = useLast(open?.what === 'cancel' ? open.message : null);
-  const close = (): void => setOpen(null);
   return (
     <PageFrame title={t('scheduled.title')} description={t('scheduled.description')}>
-      <ScheduledTable onOpen={setOpen} />
-      <MoveDialog message={open?.what === 'move' ? open.message : null} onClose={close} />
-      {cancelled && <CancelDialog message={cancelled} opened={open?.what === 'cancel'} onClose={close} />}
+      <ScheduledTable />
     </PageFrame>
   );
 }
 
-function ScheduledTable({ onOpen }: { readonly onOpen: (open: Open) => void }) {
+function ScheduledTable() {
   const { t } = useTranslation('messages');
   const [search, setSearch] = useUrlState(FIELDS);
   const columns = useScheduledColumns();
@@ -65,24 +56,28 @@ function ScheduledTable({ onOpen }: { readonly onOpen: (open: Open) => void }) {
         rowId={({ messageId }) => messageId}
         search={search}
         onSearch={setSearch}
-        actions={(message) => <Actions message={message} onOpen={(what) => onOpen({ what, message })} />}
+        actions={(message) => <Actions message={message} />}
         empty={<Nothing filtered={search.channel !== ''} />}
       />
     </>
   );
 }
 
-type ActionsProps = { readonly message: Scheduled; readonly onOpen: (what: 'move' | 'cancel') => void };
-
-function Actions({ message: { channel, destination }, onOpen }: ActionsProps) {
+function Actions({ message }: { readonly message: Scheduled }) {
   const { t } = useTranslation('messages');
+  const cancel = useCancel();
+  const { channel, destination } = message;
   const need = { scope: channel, write: true };
   return (
     <>
-      <GuardedIcon need={need} label={t('scheduled.moveLabel', { destination })} onClick={() => onOpen('move')}>
+      <GuardedIcon
+        need={need}
+        label={t('scheduled.moveLabel', { destination })}
+        onClick={() => openDialog(<MoveDialog message={message} />)}
+      >
         <CalendarClock size={16} />
       </GuardedIcon>
-      <GuardedIcon need={need} label={t('scheduled.cancelLabel', { destination })} onClick={() => onOpen('cancel')}>
+      <GuardedIcon need={need} label={t('scheduled.cancelLabel', { destination })} onClick={() => cancel(message)}>
         <Ban size={16} />
       </GuardedIcon>
     </>
@@ -156,54 +151,30 @@ function useScheduledColumns(): readonly Column<Scheduled>[] {
   );
 }
 
-type Props = { readonly message: Scheduled | null; readonly onClose: () => void };
-
 /** Dialog that changes when a message is sent. */
-function MoveDialog({ message, onClose }: Props) {
+function MoveDialog({ message: { messageId, destination, scheduledDate } }: { readonly message: Scheduled }) {
   const { t } = useTranslation('messages');
-  const shown = useLast(message);
   return (
-    <Dialog
-      opened={message !== null}
-      onClose={onClose}
-      title={t('scheduled.moveTitle', { destination: shown?.destination })}
-    >
-      {message && <MoveForm key={message.messageId} message={message} onClose={onClose} />}
-    </Dialog>
-  );
-}
-
-type FormProps = { readonly message: Scheduled; readonly onClose: () => void };
-
-function MoveForm({ message: { messageId, scheduledDate }, onClose }: FormProps) {
-  const { t } = useTranslation('messages');
-  const form = useForm({
-    initialValues: { scheduledDate: wallTimeOf(new Date(toIso(scheduledDate))) },
-    validate: { scheduledDate: (value) => (Number.isNaN(Date.parse(value)) ? t('scheduled.missing') : null) },
-  });
-  const move = useAction({
-    run: (values: typeof form.values) => moveScheduled(messageId, new Date(values.scheduledDate).toISOString()),
-    refresh: [['scheduled'], ['message', messageId]],
-    done: t('scheduled.moved'),
-    form,
-    onDone: onClose,
-  });
-  return (
-    <DialogForm
-      onSubmit={form.onSubmit((values) => move.run(values))}
+    <FormDialog
+      title={t('scheduled.moveTitle', { destination })}
+      values={{ scheduledDate: wallTimeOf(new Date(toIso(scheduledDate))) }}
+      validate={{ scheduledDate: (value) => (Number.isNaN(Date.parse(value)) ? t('scheduled.missing') : null) }}
+      run={(values) => moveScheduled(messageId, new Date(values.scheduledDate).toISOString())}
+      refresh={[['scheduled'], ['message', messageId]]}
+      done={t('scheduled.moved')}
       action={t('scheduled.moveSubmit')}
-      busy={move.busy}
-      onClose={onClose}
       noValidate
     >
-      <TextInput
-        type="datetime-local"
-        label={t('scheduled.at')}
-        description={t('scheduled.moveHint', { zone: ownZone() })}
-        data-autofocus
-        {...form.getInputProps('scheduledDate')}
-      />
-    </DialogForm>
+      {(form) => (
+        <TextInput
+          type="datetime-local"
+          label={t('scheduled.at')}
+          description={t('scheduled.moveHint', { zone: ownZone() })}
+          data-autofocus
+          {...form.getInputProps('scheduledDate')}
+        />
+      )}
+    </FormDialog>
   );
 }
 

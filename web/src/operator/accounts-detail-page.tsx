@@ -1,5 +1,4 @@
-import { Alert, Group, SimpleGrid, Stack, Text } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
+import { Alert, Group, NumberInput, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import {
@@ -20,20 +19,18 @@ import { lazyPart } from '../api/load.ts';
 import { api, ok } from '../api/send.ts';
 import { useSession } from '../api/session.ts';
 import { GuardedButton } from '../ui/actions.tsx';
-import { type Column, DataTable } from '../ui/data-table.tsx';
-import { ConfirmDialog, Dialog } from '../ui/dialog.tsx';
+import { type Column, DataTable, useListQuery } from '../ui/data-table.tsx';
+import { confirm, openDialog, questionTexts } from '../ui/dialog.tsx';
 import { ChoiceFilter } from '../ui/filter-bar.tsx';
 import { useFormat } from '../ui/format.ts';
-import { EmptyState, ErrorState, PageFrame, Section } from '../ui/parts.tsx';
-import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { EmptyState, ErrorState, PageFrame, Section, TableSkeleton } from '../ui/parts.tsx';
 import { choice, listFields, useUrlState } from '../ui/url-state.ts';
-import { useListQuery } from '../ui/use-list-query.ts';
 import { DateTime, Facts, Money, Num, Percent, Stat, StatusBadge } from '../ui/values.tsx';
 import {
   ACCOUNT_KEYS,
-  ACCOUNTS,
   type AccountDetails,
   accountQuery,
+  ACCOUNTS,
   LEDGER_KINDS,
   type LedgerEntry,
   listLedger,
@@ -41,6 +38,7 @@ import {
 } from './account.tsx';
 import { AccountStatus, shareOf } from './accounts-columns.tsx';
 import { OPERATOR } from './shared.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
 
 const FIELDS = { ...listFields('', 10), kind: choice(LEDGER_KINDS) };
 
@@ -175,29 +173,16 @@ function Addresses({ account }: Props) {
 /** Button that clears the IP allowlist, for an owner who is locked out. */
 function OpenToAll({ account: { id, name } }: Props) {
   const { t } = useTranslation('operator');
-  const [isAsking, asking] = useDisclosure();
-  const open = useAction({
-    run: () => ok(api.PUT(`${ACCOUNTS}/{id}`, { params: { path: { id } }, body: { allowListEnforced: false } })),
-    refresh: ACCOUNT_KEYS,
-    done: t('access.open.done', { name }),
-    onDone: asking.close,
-  });
+  const ask = (): void =>
+    confirm({
+      ...questionTexts(t, 'access.open', { name }),
+      run: () => ok(api.PUT(`${ACCOUNTS}/{id}`, { params: { path: { id } }, body: { allowListEnforced: false } })),
+      refresh: ACCOUNT_KEYS,
+    });
   return (
-    <>
-      <GuardedButton need={OPERATOR} size="xs" variant="default" onClick={asking.open}>
-        {t('access.open.open')}
-      </GuardedButton>
-      <ConfirmDialog
-        opened={isAsking}
-        onClose={asking.close}
-        title={t('access.open.title', { name })}
-        action={t('access.open.submit')}
-        onConfirm={() => open.run()}
-        busy={open.busy}
-      >
-        {t('access.open.text')}
-      </ConfirmDialog>
-    </>
+    <GuardedButton need={OPERATOR} size="xs" variant="default" onClick={ask}>
+      {t('access.open.open')}
+    </GuardedButton>
   );
 }
 
@@ -308,44 +293,32 @@ function Detail({ account, trail }: DetailProps) {
 /** Button that suspends or reactivates an account, after a confirmation. */
 function StatusButton({ account: { id, name, status } }: { readonly account: AccountDetails }) {
   const { t } = useTranslation('operator');
-  const [isAsking, asking] = useDisclosure();
   const isOwn = useSession().ownAccountId === id && t('account.suspend.own');
-  const verb = status === 'active' ? 'suspend' : 'activate';
-  const move = useAction({
-    run: () =>
-      ok(
-        api.PUT(`${ACCOUNTS}/{id}`, {
-          params: { path: { id } },
-          body: { status: status === 'active' ? 'suspended' : 'active' },
-        }),
-      ),
-    refresh: ACCOUNT_KEYS,
-    done: t(`account.${verb}.done`, { name }),
-    onDone: asking.close,
-  });
+  const isActive = status === 'active';
+  const verb = isActive ? 'suspend' : 'activate';
+  const ask = (): void =>
+    confirm({
+      ...questionTexts(t, `account.${verb}`, { name }),
+      kind: isActive ? 'danger' : 'normal',
+      run: () =>
+        ok(
+          api.PUT(`${ACCOUNTS}/{id}`, {
+            params: { path: { id } },
+            body: { status: isActive ? 'suspended' : 'active' },
+          }),
+        ),
+      refresh: ACCOUNT_KEYS,
+    });
   return (
-    <>
-      <GuardedButton
-        need={OPERATOR}
-        reason={isOwn}
-        variant="default"
-        leftSection={status === 'active' ? <OctagonX size={16} /> : <CirclePlay size={16} />}
-        onClick={asking.open}
-      >
-        {t(`account.${verb}.open`)}
-      </GuardedButton>
-      <ConfirmDialog
-        opened={isAsking}
-        onClose={asking.close}
-        title={t(`account.${verb}.title`, { name })}
-        action={t(`account.${verb}.submit`)}
-        onConfirm={() => move.run()}
-        busy={move.busy}
-        kind={status === 'active' ? 'danger' : 'normal'}
-      >
-        {t(`account.${verb}.text`)}
-      </ConfirmDialog>
-    </>
+    <GuardedButton
+      need={OPERATOR}
+      reason={isOwn}
+      variant="default"
+      leftSection={isActive ? <OctagonX size={16} /> : <CirclePlay size={16} />}
+      onClick={ask}
+    >
+      {t(`account.${verb}.open`)}
+    </GuardedButton>
   );
 }
 
@@ -384,20 +357,67 @@ function Figures({ account }: { readonly account: AccountDetails }) {
   );
 }
 
-const TopUpForm = lazyPart(() => import('./accounts-top-up-form.tsx').then((file) => ({ default: file.TopUpForm })));
-
 /** Button that adds credit to an account. */
 function TopUpButton({ account }: Props) {
   const { t } = useTranslation('operator');
-  const [isOpen, { open, close }] = useDisclosure();
   return (
-    <>
-      <GuardedButton need={OPERATOR} variant="default" leftSection={<Coins size={16} />} onClick={open}>
-        {t('account.topUp.open')}
-      </GuardedButton>
-      <Dialog opened={isOpen} onClose={close} title={t('account.topUp.title', { name: account.name })} size="md">
-        <Suspense>{isOpen && <TopUpForm account={account} onClose={close} />}</Suspense>
-      </Dialog>
-    </>
+    <GuardedButton
+      need={OPERATOR}
+      variant="default"
+      leftSection={<Coins size={16} />}
+      onClick={() => openDialog(<TopUpDialog account={account} />)}
+    >
+      {t('account.topUp.open')}
+    </GuardedButton>
+  );
+}
+
+/** Dialog for a top-up: amount and reference, with the resulting credit. */
+function TopUpDialog({ account: { id, name, availableCredit, currency } }: { readonly account: AccountDetails }) {
+  const { t } = useTranslation('operator');
+  const format = useFormat();
+  return (
+    <FormDialog
+      title={t('account.topUp.title', { name })}
+      size="md"
+      values={{ amount: '', reference: '' }}
+      validate={{ amount: (amount) => (Number(amount) > 0 ? null : t('account.topUp.amountMissing')) }}
+      run={({ amount, reference }) =>
+        ok(
+          api.POST(`${ACCOUNTS}/{id}/credit`, {
+            params: { path: { id } },
+            body: { amount: Number(amount), ...(reference && { reference }) },
+          }),
+        )
+      }
+      refresh={[...ACCOUNT_KEYS, ['credit']]}
+      done={(credit) => t('account.topUp.done', { amount: format.money(credit.availableCredit, credit.currency) })}
+      action={t('account.topUp.submit')}
+    >
+      {(form) => (
+        <>
+          <NumberInput
+            label={t('account.topUp.amount', { currency })}
+            min={0}
+            decimalScale={6}
+            hideControls
+            data-autofocus
+            {...form.getInputProps('amount')}
+          />
+          <TextInput
+            label={t('account.topUp.reference')}
+            description={t('account.topUp.referenceHint')}
+            maxLength={200}
+            {...form.getInputProps('reference')}
+          />
+          <Text size="sm" c="dimmed" className="tabular">
+            {t('account.topUp.change', {
+              before: format.money(availableCredit, currency),
+              after: format.money(availableCredit + Number(form.values.amount), currency),
+            })}
+          </Text>
+        </>
+      )}
+    </FormDialog>
   );
 }

@@ -4,11 +4,10 @@ import { Inbox, PlugZap } from 'lucide-react';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/send.ts';
-import { type Column, DataTable } from '../ui/data-table.tsx';
+import { type Column, DataTable, useListQuery } from '../ui/data-table.tsx';
 import { useFormat } from '../ui/format.ts';
 import { ButtonLink, EmptyState, PageFrame } from '../ui/parts.tsx';
 import { listFields, useUrlState } from '../ui/url-state.ts';
-import { useListQuery } from '../ui/use-list-query.ts';
 import { DateTime, Num, Stat } from '../ui/values.tsx';
 import { AccountLink, REFRESH_MS } from './shared.tsx';
 

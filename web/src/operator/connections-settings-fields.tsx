@@ -19,8 +19,7 @@ import { Cable, ChevronDown, ChevronRight, Gauge, Hourglass, ListOrdered } from 
 import { type ReactNode, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useFormat } from '../ui/format.ts';
-import { ErrorState, Section } from '../ui/parts.tsx';
-import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { ErrorState, Section, TableSkeleton } from '../ui/parts.tsx';
 import { Num, Stat } from '../ui/values.tsx';
 import { type Connection, Links, minutesQuery } from './connection-choice.tsx';
 import {

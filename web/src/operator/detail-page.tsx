@@ -1,30 +1,29 @@
 import { Alert, Button, List, SimpleGrid, Stack, Text } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { CircleAlert, CirclePause, CirclePlay, Megaphone, Pencil, RefreshCw, Trash2 } from 'lucide-react';
-import { Suspense, useState } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
-import { lazyPart } from '../api/load.ts';
 import { api, ok } from '../api/send.ts';
 import { GuardedButton } from '../ui/actions.tsx';
-import { ConfirmDialog } from '../ui/dialog.tsx';
+import { confirm, openDialog, questionTexts } from '../ui/dialog.tsx';
 import { useFormat } from '../ui/format.ts';
-import { ErrorState, PageFrame, Section, TextLink } from '../ui/parts.tsx';
-import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { ErrorState, PageFrame, Section, TableSkeleton, TextLink } from '../ui/parts.tsx';
 import { ChannelBadge, Facts } from '../ui/values.tsx';
 import {
-  CONNECTION_KEYS,
-  CONNECTIONS,
   type Connection,
-  ConnectionState,
+  CONNECTION_KEYS,
   connectionQuery,
+  CONNECTIONS,
+  ConnectionState,
 } from './connection-choice.tsx';
-import { Callback, CarrierSetup, TestResult, testConnection } from './connection-test.tsx';
+import { Callback, CarrierSetup, testConnection, TestResult } from './connection-test.tsx';
 import {
   type Field,
   fieldsOf,
+  filledOf,
+  initialOf,
   type Kind,
   settingsOf,
   textOf,
@@ -32,10 +31,9 @@ import {
   useKind,
   useSettingText,
 } from './connections-fields.ts';
-import { Figures, Minutes } from './connections-settings-fields.tsx';
+import { Figures, LinkFields, type LinkValues, Minutes } from './connections-settings-fields.tsx';
 import { OPERATOR, Waiting } from './shared.tsx';
-
-const EditDialog = lazyPart(() => import('./detail-edit-dialog.tsx').then((file) => ({ default: file.EditDialog })));
+import { FormDialog } from '../ui/form-dialog.tsx';
 
 /** The page of one connection: state, figures, related items and settings. */
 export function Page() {
@@ -100,23 +98,16 @@ function Detail({ connection, trail }: DetailProps) {
 
 function EditButton({ connection, kind }: { readonly connection: Connection; readonly kind: Kind }) {
   const { t } = useTranslation('operator');
-  const [isOpen, setIsOpen] = useState(false);
-  const reason = connection.sandbox && t('connection.sandboxManaged');
   return (
-    <>
-      <GuardedButton
-        need={OPERATOR}
-        reason={reason}
-        variant="default"
-        leftSection={<Pencil size={16} />}
-        onClick={() => setIsOpen(true)}
-      >
-        {t('connection.edit.open')}
-      </GuardedButton>
-      <Suspense>
-        {isOpen && <EditDialog connection={connection} kind={kind} onClose={() => setIsOpen(false)} />}
-      </Suspense>
-    </>
+    <GuardedButton
+      need={OPERATOR}
+      reason={connection.sandbox && t('connection.sandboxManaged')}
+      variant="default"
+      leftSection={<Pencil size={16} />}
+      onClick={() => openDialog(<EditDialog connection={connection} kind={kind} />)}
+    >
+      {t('connection.edit.open')}
+    </GuardedButton>
   );
 }
 
@@ -201,39 +192,29 @@ function TestSection({ name }: { readonly name: string }) {
 /** Button that deletes a connection, or lists the items that still use it. */
 function DeleteButton({ connection }: { readonly connection: Connection }) {
   const { t } = useTranslation('operator');
-  const [isAsking, asking] = useDisclosure();
   const navigate = useNavigate();
   const { name } = connection;
-  const remove = useAction({
-    run: () => ok(api.DELETE(`${CONNECTIONS}/{name}`, { params: { path: { name } } })),
-    refresh: CONNECTION_KEYS.slice(1),
-    done: t('connection.delete.done', { name }),
-    onDone: () => void navigate({ to: '/operator/connections' }),
-  });
-  const reason = connection.sandbox && t('connection.sandboxManaged');
+  const ask = (): void =>
+    confirm({
+      title: t('connection.delete.title', { name }),
+      text: <Dependents connection={connection} />,
+      action: t('connection.delete.submit'),
+      typed: name,
+      run: () => ok(api.DELETE(`${CONNECTIONS}/{name}`, { params: { path: { name } } })),
+      refresh: CONNECTION_KEYS.slice(1),
+      done: t('connection.delete.done', { name }),
+      onDone: () => void navigate({ to: '/operator/connections' }),
+    });
   return (
-    <>
-      <GuardedButton
-        need={OPERATOR}
-        reason={reason}
-        variant="default"
-        leftSection={<Trash2 size={16} />}
-        onClick={asking.open}
-      >
-        {t('connection.delete.open')}
-      </GuardedButton>
-      <ConfirmDialog
-        opened={isAsking}
-        onClose={asking.close}
-        title={t('connection.delete.title', { name })}
-        action={t('connection.delete.submit')}
-        onConfirm={() => remove.run()}
-        busy={remove.busy}
-        typed={name}
-      >
-        <Dependents connection={connection} />
-      </ConfirmDialog>
-    </>
+    <GuardedButton
+      need={OPERATOR}
+      reason={connection.sandbox && t('connection.sandboxManaged')}
+      variant="default"
+      leftSection={<Trash2 size={16} />}
+      onClick={ask}
+    >
+      {t('connection.delete.open')}
+    </GuardedButton>
   );
 }
 
@@ -256,9 +237,8 @@ function Dependents({ connection: { routes, senders, numbers, queued } }: { read
 /** Button that pauses the connection after a confirmation, or resumes it. */
 function PauseButton({ connection: { name, status, queued } }: { readonly connection: Connection }) {
   const { t } = useTranslation('operator');
-  const [isAsking, asking] = useDisclosure();
   const isPaused = status === 'paused';
-  const move = useAction({
+  const move = {
     run: () =>
       ok(
         api.PUT(`${CONNECTIONS}/{name}`, {
@@ -267,33 +247,20 @@ function PauseButton({ connection: { name, status, queued } }: { readonly connec
         }),
       ),
     refresh: CONNECTION_KEYS,
-    done: t(isPaused ? 'connection.resume.done' : 'connection.pause.done', { name }),
-    onDone: asking.close,
-  });
-  const press = isPaused ? () => move.run() : asking.open;
+  };
+  const resume = useAction({ ...move, done: t('connection.resume.done', { name }) });
+  const pause = (): void =>
+    confirm({ ...questionTexts(t, 'connection.pause', { name, count: queued }), ...move, kind: 'normal' });
   return (
-    <>
-      <GuardedButton
-        need={OPERATOR}
-        variant={isPaused ? 'filled' : 'default'}
-        leftSection={isPaused ? <CirclePlay size={16} /> : <CirclePause size={16} />}
-        loading={move.busy && isPaused}
-        onClick={press}
-      >
-        {t(isPaused ? 'connection.resume.open' : 'connection.pause.open')}
-      </GuardedButton>
-      <ConfirmDialog
-        opened={isAsking}
-        onClose={asking.close}
-        title={t('connection.pause.title', { name })}
-        action={t('connection.pause.submit')}
-        onConfirm={() => move.run()}
-        busy={move.busy}
-        kind="normal"
-      >
-        {t('connection.pause.text', { count: queued })}
-      </ConfirmDialog>
-    </>
+    <GuardedButton
+      need={OPERATOR}
+      variant={isPaused ? 'filled' : 'default'}
+      leftSection={isPaused ? <CirclePlay size={16} /> : <CirclePause size={16} />}
+      loading={resume.busy}
+      onClick={() => (isPaused ? resume.run() : pause())}
+    >
+      {t(isPaused ? 'connection.resume.open' : 'connection.pause.open')}
+    </GuardedButton>
   );
 }
 
@@ -404,3 +371,50 @@ function RelatedItems({ connection }: { readonly connection: Connection }) {
     </Section>
   );
 }
+
+type EditProps = { readonly connection: Connection; readonly kind: Kind };
+
+/** Dialog that edits settings and secrets; workers reconnect with them. */
+function EditDialog({ connection, kind }: EditProps) {
+  const { t } = useTranslation('operator');
+  const { name, settings } = connection;
+  const { secret } = fieldsOf(kind);
+  const before: LinkValues = { name, settings: initialOf(settingsOf(kind), settings), secret: initialOf(secret) };
+  return (
+    <FormDialog<LinkValues, unknown>
+      title={t('connection.edit.title', { name })}
+      size="xl"
+      values={before}
+      run={(values) =>
+        ok(
+          api.PUT(`${CONNECTIONS}/{name}`, {
+            params: { path: { name } },
+            body: changesOf(
+              filledOf(settingsOf(kind), values.settings, before.settings),
+              filledOf(secret, values.secret),
+            ),
+          }),
+        )
+      }
+      refresh={CONNECTION_KEYS}
+      done={t('connection.edit.done', { name })}
+      action={t('ui:save')}
+    >
+      {(form) => (
+        <>
+          <Text size="sm" c="dimmed">
+            {t('connection.edit.text')}
+          </Text>
+          <LinkFields form={form} kind={kind} isKept />
+        </>
+      )}
+    </FormDialog>
+  );
+}
+
+type FormValues = Readonly<Record<string, unknown>>;
+
+const changesOf = (settings: FormValues, secret: FormValues) => ({
+  ...(Object.keys(settings).length > 0 && { settings }),
+  ...(Object.keys(secret).length > 0 && { secret }),
+});

@@ -7,13 +7,13 @@ import { api, ok } from '../api/send.ts';
 import { GuardedButton } from '../ui/actions.tsx';
 import { type Column, DataTable } from '../ui/data-table.tsx';
 import { useFormat } from '../ui/format.ts';
-import { EmptyState, ErrorState, PageFrame } from '../ui/parts.tsx';
-import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { EmptyState, ErrorState, PageFrame, TableSkeleton } from '../ui/parts.tsx';
 import { choice, listFields, text, useUrlState, whole } from '../ui/url-state.ts';
 import { DateTime, Num, Percent, StatusBadge } from '../ui/values.tsx';
+import { type SmallColumn, SmallTable } from '../ui/small-table.tsx';
 import { ConnectionFilterBar } from './connection-choice.tsx';
 import classes from './lines.module.css';
-import { AccountLink, ConnectionLink, OPERATOR, type PlainColumn, PlainTable, Tabs, useServerText } from './shared.tsx';
+import { AccountLink, ConnectionLink, OPERATOR, Tabs, useServerText } from './shared.tsx';
 
 const RECEIPT_FIELDS = { ...listFields(), connection: text() };
 
@@ -242,7 +242,7 @@ type Name = (typeof COLUMNS)[number];
 function Differences({ rows }: { readonly rows: readonly Row[] }) {
   const { t } = useTranslation('operator');
   const shown = COLUMNS.filter((name) => rows.some((row) => name in row));
-  const columns = shown.map((name): PlainColumn<Row> => {
+  const columns = shown.map((name): SmallColumn<Row> => {
     const isNumber = name !== 'accountId' && rows.some((row) => typeof row[name] === 'number');
     return {
       id: name,
@@ -252,7 +252,7 @@ function Differences({ rows }: { readonly rows: readonly Row[] }) {
     };
   });
   return (
-    <PlainTable label={t('health.differences')} rows={rows} rowId={(row) => JSON.stringify(row)} columns={columns} />
+    <SmallTable label={t('health.differences')} rows={rows} rowId={(row) => JSON.stringify(row)} columns={columns} />
   );
 }
 

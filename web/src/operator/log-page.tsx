@@ -3,14 +3,13 @@ import { ChevronRight, ScrollText } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/send.ts';
-import { type Column, DataTable } from '../ui/data-table.tsx';
+import { type Column, DataTable, useListQuery } from '../ui/data-table.tsx';
 import { SidePanel } from '../ui/dialog.tsx';
 import { ChoiceFilter, FilterBar } from '../ui/filter-bar.tsx';
 import { Hint } from '../ui/hint.tsx';
 import { JsonView } from '../ui/json-view.tsx';
 import { EmptyState, PageFrame } from '../ui/parts.tsx';
 import { choice, listFields, useUrlState } from '../ui/url-state.ts';
-import { useListQuery } from '../ui/use-list-query.ts';
 import { DateTime, Facts } from '../ui/values.tsx';
 import { usePriceName, useServerText } from './shared.tsx';
 

@@ -1,42 +1,106 @@
-import { Alert, Group, Text, TextInput } from '@mantine/core';
-import { useForm } from '@mantine/form';
-import { useDisclosure } from '@mantine/hooks';
-import { useQuery } from '@tanstack/react-query';
-import { FlaskConical, Trash2 } from 'lucide-react';
-import { Suspense, useState } from 'react';
+import { Alert, Checkbox, Group, NumberInput, PasswordInput, Select, Text, TextInput } from '@mantine/core';
+import { queryOptions, useQuery } from '@tanstack/react-query';
+import { FlaskConical } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import { useAction } from '../api/action.ts';
-import { lazyPart } from '../api/load.ts';
 import { api, ok } from '../api/send.ts';
 import { useSession } from '../api/session.ts';
-import { AddButton, GuardedIcon } from '../ui/actions.tsx';
-import { ConfirmDialog, Dialog, DialogForm } from '../ui/dialog.tsx';
+import { AddButton, DeleteIcon, GuardedIcon } from '../ui/actions.tsx';
+import { openDialog, questionTexts } from '../ui/dialog.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
 import { ErrorState, Section } from '../ui/parts.tsx';
-import { LOOKUP_KEYS, LOOKUPS, type Lookup, lookupsQuery } from './lookup.ts';
-import { OPERATOR, PlainTable } from './shared.tsx';
+import { SmallTable } from '../ui/small-table.tsx';
+import { OPERATOR } from './shared.tsx';
 
-const AddDialog = lazyPart(() => import('./lookups-add-dialog.tsx').then((file) => ({ default: file.AddDialog })));
+const LOOKUPS = '/api/operator/v1/lookups';
+const LOOKUP_KEYS = [['operator', 'lookups']] as const;
+
+const lookupsQuery = queryOptions({
+  queryKey: LOOKUP_KEYS[0],
+  queryFn: ({ signal }) => ok(api.GET(LOOKUPS, { signal })),
+});
+type Lookup = Awaited<ReturnType<NonNullable<typeof lookupsQuery.queryFn>>>['data'][number];
 
 /** The number-lookup services, with their work of the last 30 days. */
 export function Lookups() {
   const { t } = useTranslation('operator');
-  const [isAdding, setIsAdding] = useState(false);
   const { data, error } = useQuery(lookupsQuery);
   return (
     <Section
       title={t('lookup.title')}
       description={t('lookup.hint')}
       actions={
-        <AddButton need={OPERATOR} onClick={() => setIsAdding(true)}>
+        <AddButton need={OPERATOR} onClick={() => openDialog(<AddDialog presets={data?.presets ?? []} />)}>
           {t('lookup.add.open')}
         </AddButton>
       }
     >
       {error && <ErrorState error={error} />}
       {data && <LookupTable lookups={data.data} />}
-      <Suspense>{isAdding && <AddDialog presets={data?.presets ?? []} onClose={() => setIsAdding(false)} />}</Suspense>
     </Section>
+  );
+}
+
+type NewLookup = {
+  readonly preset: string;
+  readonly name: string;
+  readonly account: string;
+  readonly apiKey: string;
+  readonly price: number | string;
+  readonly margins: boolean;
+};
+
+const bodyOf = ({ preset, name, account, apiKey, price, margins }: NewLookup) => ({
+  name,
+  apiKey,
+  settings: { preset, ...(account && { account }), ...(price !== '' && { price: Number(price) }), margins },
+});
+
+/** Dialog that adds one of the services whose protocol is known; others are added by the command. */
+function AddDialog({ presets }: { readonly presets: readonly string[] }) {
+  const { t } = useTranslation('operator');
+  const { currency } = useSession().account;
+  return (
+    <FormDialog<NewLookup, unknown>
+      title={t('lookup.add.title')}
+      size="md"
+      values={{ preset: presets[0] ?? '', name: '', account: '', apiKey: '', price: '', margins: false }}
+      run={(values) => ok(api.POST(LOOKUPS, { body: bodyOf(values) }))}
+      refresh={LOOKUP_KEYS}
+      done={t('lookup.add.done')}
+      action={t('lookup.add.submit')}
+    >
+      {(form) => (
+        <>
+          <Select
+            label={t('lookup.add.preset')}
+            description={t('lookup.add.presetHint')}
+            data={[...presets]}
+            allowDeselect={false}
+            {...form.getInputProps('preset')}
+          />
+          <TextInput data-autofocus label={t('lookup.name')} maxLength={63} {...form.getInputProps('name')} />
+          <TextInput
+            label={t('lookup.add.account')}
+            description={t('lookup.add.accountHint')}
+            {...form.getInputProps('account')}
+          />
+          <PasswordInput label={t('lookup.add.apiKey')} autoComplete="off" {...form.getInputProps('apiKey')} />
+          <NumberInput
+            label={t('lookup.add.price', { currency })}
+            min={0}
+            decimalScale={6}
+            hideControls
+            {...form.getInputProps('price')}
+          />
+          <Checkbox
+            label={t('lookup.add.margins')}
+            description={t('lookup.add.marginsHint')}
+            {...form.getInputProps('margins', { type: 'checkbox' })}
+          />
+        </>
+      )}
+    </FormDialog>
   );
 }
 
@@ -51,7 +115,7 @@ function LookupTable({ lookups }: { readonly lookups: readonly Lookup[] }) {
       </Text>
     );
   return (
-    <PlainTable
+    <SmallTable
       label={t('lookup.title')}
       rows={lookups}
       rowId={({ name }) => name}
@@ -71,8 +135,22 @@ function LookupTable({ lookups }: { readonly lookups: readonly Lookup[] }) {
           align: 'right',
           cell: ({ name }) => (
             <Group gap={4} justify="flex-end" wrap="nowrap">
-              <TestIcon name={name} />
-              <DeleteIcon name={name} />
+              <GuardedIcon
+                need={OPERATOR}
+                label={t('lookup.test.label', { name })}
+                onClick={() => openDialog(<TestDialog name={name} />)}
+              >
+                <FlaskConical size={16} />
+              </GuardedIcon>
+              <DeleteIcon
+                need={OPERATOR}
+                label={t('lookup.delete.label', { name })}
+                question={{
+                  ...questionTexts(t, 'lookup.delete', { name }),
+                  run: () => ok(api.DELETE(`${LOOKUPS}/{name}`, { params: { path: { name } } })),
+                  refresh: LOOKUP_KEYS,
+                }}
+              />
             </Group>
           ),
         },
@@ -81,52 +159,35 @@ function LookupTable({ lookups }: { readonly lookups: readonly Lookup[] }) {
   );
 }
 
-type Named = { readonly name: string };
-
-/** Asks a service for the network of a number, in a dialog. */
-function TestIcon({ name }: Named) {
-  const { t } = useTranslation('operator');
-  const [isOpen, dialog] = useDisclosure();
-  return (
-    <>
-      <GuardedIcon need={OPERATOR} label={t('lookup.test.label', { name })} onClick={dialog.open}>
-        <FlaskConical size={16} />
-      </GuardedIcon>
-      <Dialog opened={isOpen} onClose={dialog.close} title={t('lookup.test.label', { name })} size="md">
-        <Test name={name} onClose={dialog.close} />
-      </Dialog>
-    </>
-  );
-}
-
 const ask = (name: string, phoneNumber: string) =>
   ok(api.POST(`${LOOKUPS}/{name}/test`, { params: { path: { name } }, body: { phoneNumber } }));
 type Answer = Awaited<ReturnType<typeof ask>>;
 
-function Test({ name, onClose }: Named & { readonly onClose: () => void }) {
+/** Dialog that asks a service for the network of a number. */
+function TestDialog({ name }: { readonly name: string }) {
   const { t } = useTranslation('operator');
-  const [answer, setAnswer] = useState<Answer | null>(null);
-  const form = useForm({ initialValues: { phoneNumber: '' } });
-  const testing = useAction({
-    run: async ({ phoneNumber }: { phoneNumber: string }) => setAnswer(await ask(name, phoneNumber)),
-    form,
-  });
   return (
-    <DialogForm
-      onSubmit={form.onSubmit((values) => testing.run(values))}
+    <FormDialog
+      title={t('lookup.test.label', { name })}
+      size="md"
+      values={{ phoneNumber: '' }}
+      run={({ phoneNumber }) => ask(name, phoneNumber)}
+      stays
       action={t('lookup.test.submit')}
-      busy={testing.busy}
-      onClose={onClose}
     >
-      <TextInput
-        data-autofocus
-        type="tel"
-        label={t('lookup.test.number')}
-        description={t('lookup.test.numberHint')}
-        {...form.getInputProps('phoneNumber')}
-      />
-      {answer && <Result answer={answer} />}
-    </DialogForm>
+      {(form, { output }) => (
+        <>
+          <TextInput
+            data-autofocus
+            type="tel"
+            label={t('lookup.test.number')}
+            description={t('lookup.test.numberHint')}
+            {...form.getInputProps('phoneNumber')}
+          />
+          {output && <Result answer={output} />}
+        </>
+      )}
+    </FormDialog>
   );
 }
 
@@ -137,33 +198,5 @@ function Result({ answer: { ok: isGood, network, reason } }: { readonly answer: 
     <Alert role="status" color={isGood ? 'green' : 'red'} title={isGood ? known : t('lookup.test.failed')}>
       {reason}
     </Alert>
-  );
-}
-
-function DeleteIcon({ name }: { readonly name: string }) {
-  const { t } = useTranslation('operator');
-  const [isAsking, asking] = useDisclosure();
-  const remove = useAction({
-    run: () => ok(api.DELETE(`${LOOKUPS}/{name}`, { params: { path: { name } } })),
-    refresh: LOOKUP_KEYS,
-    done: t('lookup.delete.done', { name }),
-    onDone: asking.close,
-  });
-  return (
-    <>
-      <GuardedIcon need={OPERATOR} label={t('lookup.delete.label', { name })} onClick={asking.open}>
-        <Trash2 size={16} />
-      </GuardedIcon>
-      <ConfirmDialog
-        opened={isAsking}
-        onClose={asking.close}
-        title={t('lookup.delete.title', { name })}
-        action={t('lookup.delete.submit')}
-        onConfirm={() => remove.run()}
-        busy={remove.busy}
-      >
-        {t('lookup.delete.text')}
-      </ConfirmDialog>
-    </>
   );
 }

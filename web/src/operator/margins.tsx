@@ -7,7 +7,8 @@ import { useFormat } from '../ui/format.ts';
 import { ErrorState, Section } from '../ui/parts.tsx';
 import { choice, useUrlState } from '../ui/url-state.ts';
 import { Money, Num } from '../ui/values.tsx';
-import { type PlainColumn, PlainTable, Prefix } from './shared.tsx';
+import { type SmallColumn, SmallTable } from '../ui/small-table.tsx';
+import { Prefix } from './shared.tsx';
 
 const MARGINS = '/api/operator/v1/margins';
 const GROUPINGS = ['connection', 'country', 'account'] as const;
@@ -59,7 +60,7 @@ function Table({ by, margins: { total, data } }: { readonly by: Grouping; readon
         {t('margin.none')}
       </Text>
     );
-  const columns: readonly PlainColumn<Row>[] = [
+  const columns: readonly SmallColumn<Row>[] = [
     { id: 'name', header: t(`margin.grouping.${by}`), cell: ({ name }) => <Name by={by} name={name} /> },
     { id: 'units', header: t('margin.units'), align: 'right', cell: ({ units }) => <Num value={units} /> },
     {
@@ -72,7 +73,7 @@ function Table({ by, margins: { total, data } }: { readonly by: Grouping; readon
       id: 'cost',
       header: t('margin.cost'),
       align: 'right',
-      wideOnly: true,
+      phone: 'none',
       cell: ({ cost }) => <Money amount={cost} currency={currency} />,
     },
     {
@@ -85,7 +86,7 @@ function Table({ by, margins: { total, data } }: { readonly by: Grouping; readon
   return (
     <>
       {total.uncosted > 0 && <Alert color="amber">{t('margin.uncosted', { count: total.uncosted })}</Alert>}
-      <PlainTable label={t('margin.title')} columns={columns} rows={data} rowId={({ name }) => name ?? ''} />
+      <SmallTable label={t('margin.title')} columns={columns} rows={data} rowId={({ name }) => name ?? ''} />
     </>
   );
 }

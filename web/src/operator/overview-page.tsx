@@ -1,33 +1,39 @@
 import { Alert, Group, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
-import { useForm } from '@mantine/form';
-import { useDisclosure } from '@mantine/hooks';
-import { useQuery } from '@tanstack/react-query';
+import { queryOptions, useQuery } from '@tanstack/react-query';
 import { Building2, CircleCheckBig, Gauge, ListOrdered, OctagonPause, Send } from 'lucide-react';
-import { Suspense, useMemo, useState } from 'react';
+import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useAction } from '../api/action.ts';
 import { lazyPart } from '../api/load.ts';
 import { api, ok } from '../api/send.ts';
 import { GuardedButton } from '../ui/actions.tsx';
-import { Dialog, DialogForm } from '../ui/dialog.tsx';
+import { openDialog } from '../ui/dialog.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
-import { ButtonLink, ErrorState, PageFrame, Section, TextLink } from '../ui/parts.tsx';
-import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { ButtonLink, ErrorState, PageFrame, Section, TableSkeleton, TextLink } from '../ui/parts.tsx';
 import { ChannelBadge, DateTime, Duration, Num, Percent, Stat, StatusBadge, type Tone } from '../ui/values.tsx';
+import { type SmallColumn, SmallTable } from '../ui/small-table.tsx';
 import { shareOf } from './accounts-columns.tsx';
 import { ConnectionState } from './connection-choice.tsx';
 import classes from './lines.module.css';
-import { type Attention, FENCE, type Overview, overviewQuery, SENDING_KEYS } from './overview.ts';
 import {
   AccountLink,
   ActiveSeriesChart,
   ConnectionLink,
   OPERATOR,
-  type PlainColumn,
-  PlainTable,
+  REFRESH_MS,
   useServerText,
   Waiting,
 } from './shared.tsx';
+
+const findOverview = (signal: AbortSignal) => ok(api.GET('/api/operator/v1/overview', { signal }));
+type Overview = Awaited<ReturnType<typeof findOverview>>;
+type Attention = Overview['attention'][number];
+
+const overviewQuery = queryOptions({
+  queryKey: ['operator', 'overview', 'all'],
+  queryFn: ({ signal }) => findOverview(signal),
+  refetchInterval: REFRESH_MS,
+});
 
 const TONES: Readonly<Record<Attention['severity'], Tone>> = { error: 'bad', warning: 'warning', info: 'neutral' };
 
@@ -143,17 +149,17 @@ function Connections({ connections }: Pick<Overview, 'connections'>) {
           </ButtonLink>
         </Group>
       ) : (
-        <PlainTable label={t('connection.title')} columns={columns} rows={connections} rowId={({ name }) => name} />
+        <SmallTable label={t('connection.title')} columns={columns} rows={connections} rowId={({ name }) => name} />
       )}
     </Section>
   );
 }
 
-function useColumns(): readonly PlainColumn<Row>[] {
+function useColumns(): readonly SmallColumn<Row>[] {
   const { t } = useTranslation('operator');
   return [
     { id: 'name', header: t('connection.name'), cell: ({ name }) => <ConnectionLink name={name} /> },
-    { id: 'channel', header: t('channel'), wideOnly: true, cell: ({ channel }) => <ChannelBadge channel={channel} /> },
+    { id: 'channel', header: t('channel'), phone: 'none', cell: ({ channel }) => <ChannelBadge channel={channel} /> },
     { id: 'state', header: t('state'), cell: (row) => <ConnectionState connection={row} /> },
     {
       id: 'rate',
@@ -165,14 +171,14 @@ function useColumns(): readonly PlainColumn<Row>[] {
       id: 'accepted',
       header: t('connection.accepted1h'),
       align: 'right',
-      wideOnly: true,
+      phone: 'none',
       cell: ({ lastHour }) => <Num value={lastHour.accepted} />,
     },
     {
       id: 'refused',
       header: t('connection.refused1h'),
       align: 'right',
-      wideOnly: true,
+      phone: 'none',
       cell: ({ lastHour }) => <Num value={lastHour.refused} />,
     },
     { id: 'queued', header: t('waiting'), align: 'right', cell: ({ queued }) => <Num value={queued} /> },
@@ -180,7 +186,7 @@ function useColumns(): readonly PlainColumn<Row>[] {
       id: 'oldest',
       header: t('queue.age'),
       align: 'right',
-      wideOnly: true,
+      phone: 'none',
       cell: ({ queued, oldestSeconds }) => <Duration seconds={queued === 0 ? null : oldestSeconds} />,
     },
   ];
@@ -189,48 +195,44 @@ function useColumns(): readonly PlainColumn<Row>[] {
 /** Button that pauses all sending, for emergencies. */
 function PauseButton() {
   const { t } = useTranslation('operator');
-  const [isOpen, { open, close }] = useDisclosure();
   return (
-    <>
-      <GuardedButton need={OPERATOR} variant="default" leftSection={<OctagonPause size={16} />} onClick={open}>
-        {t('fence.pause.open')}
-      </GuardedButton>
-      <Dialog opened={isOpen} onClose={close} title={t('fence.pause.title')} size="md">
-        {isOpen && <Pause onClose={close} />}
-      </Dialog>
-    </>
+    <GuardedButton
+      need={OPERATOR}
+      variant="default"
+      leftSection={<OctagonPause size={16} />}
+      onClick={() => openDialog(<PauseDialog />)}
+    >
+      {t('fence.pause.open')}
+    </GuardedButton>
   );
 }
 
-function Pause({ onClose }: { readonly onClose: () => void }) {
+function PauseDialog() {
   const { t } = useTranslation('operator');
-  const form = useForm({
-    initialValues: { reason: '' },
-    validate: { reason: (reason) => (reason.trim() === '' ? t('fence.pause.reasonMissing') : null) },
-  });
-  const pausing = useAction({
-    run: (body: { reason: string }) => ok(api.POST(`${FENCE}/pause`, { body })),
-    refresh: SENDING_KEYS,
-    form,
-    onDone: onClose,
-  });
   return (
-    <DialogForm
-      onSubmit={form.onSubmit((values) => pausing.run(values))}
+    <FormDialog
+      title={t('fence.pause.title')}
+      size="md"
+      values={{ reason: '' }}
+      validate={{ reason: (reason) => (reason.trim() === '' ? t('fence.pause.reasonMissing') : null) }}
+      run={(body) => ok(api.POST('/api/operator/v1/fence/pause', { body }))}
+      refresh={[['operator']]}
       action={t('fence.pause.submit')}
-      busy={pausing.busy}
-      onClose={onClose}
       kind="danger"
     >
-      <Text size="sm">{t('fence.pause.text')}</Text>
-      <TextInput
-        label={t('fence.reason')}
-        description={t('fence.pause.reasonHint')}
-        maxLength={200}
-        data-autofocus
-        {...form.getInputProps('reason')}
-      />
-    </DialogForm>
+      {(form) => (
+        <>
+          <Text size="sm">{t('fence.pause.text')}</Text>
+          <TextInput
+            label={t('fence.reason')}
+            description={t('fence.pause.reasonHint')}
+            maxLength={200}
+            data-autofocus
+            {...form.getInputProps('reason')}
+          />
+        </>
+      )}
+    </FormDialog>
   );
 }
 
@@ -284,7 +286,7 @@ type TopRow = Overview['top'][number];
 /** The accounts that send most. */
 function Top({ top }: Pick<Overview, 'top'>) {
   const { t } = useTranslation('operator');
-  const columns: readonly PlainColumn<TopRow>[] = [
+  const columns: readonly SmallColumn<TopRow>[] = [
     {
       id: 'account',
       header: t('account.word'),
@@ -299,7 +301,7 @@ function Top({ top }: Pick<Overview, 'top'>) {
           {t('overview.noTop')}
         </Text>
       ) : (
-        <PlainTable
+        <SmallTable
           label={t('overview.top')}
           columns={columns}
           rows={top}
@@ -315,7 +317,7 @@ type ChannelRow = Overview['channels'][number];
 /** The results of the last day by channel. */
 function ChannelFigures({ channels }: Pick<Overview, 'channels'>) {
   const { t } = useTranslation('operator');
-  const columns: readonly PlainColumn<ChannelRow>[] = [
+  const columns: readonly SmallColumn<ChannelRow>[] = [
     { id: 'channel', header: t('channel'), cell: ({ channel }) => <ChannelBadge channel={channel} /> },
     { id: 'sent', header: t('overview.sent'), align: 'right', cell: ({ sent }) => <Num value={sent} /> },
     {
@@ -328,14 +330,14 @@ function ChannelFigures({ channels }: Pick<Overview, 'channels'>) {
       id: 'read',
       header: t('overview.read'),
       align: 'right',
-      wideOnly: true,
+      phone: 'none',
       cell: ({ read }) => <Num value={read} />,
     },
     { id: 'failed', header: t('overview.failed'), align: 'right', cell: ({ failed }) => <Num value={failed} /> },
   ];
   return (
     <Section title={t('overview.channels')}>
-      <PlainTable label={t('overview.channels')} columns={columns} rows={channels} rowId={({ channel }) => channel} />
+      <SmallTable label={t('overview.channels')} columns={columns} rows={channels} rowId={({ channel }) => channel} />
     </Section>
   );
 }
@@ -376,7 +378,6 @@ const ResumeDialog = lazyPart(() =>
 /** The alert that sending is paused, with the reason and a button to resume. */
 function FenceAlert({ fence: { reason, since } }: Pick<Overview, 'fence'>) {
   const { t } = useTranslation('operator');
-  const [isOpen, setIsOpen] = useState(false);
   return (
     <Alert color="red" icon={<OctagonPause size={20} />} title={t('fence.paused')} role="alert">
       <Group justify="space-between" align="flex-end" gap="md">
@@ -390,11 +391,10 @@ function FenceAlert({ fence: { reason, since } }: Pick<Overview, 'fence'>) {
             {t('fence.since')} <DateTime value={since} />. {t('fence.meanwhile')}
           </Text>
         </Stack>
-        <GuardedButton need={OPERATOR} onClick={() => setIsOpen(true)}>
+        <GuardedButton need={OPERATOR} onClick={() => openDialog(<ResumeDialog />)}>
           {t('fence.resume.open')}
         </GuardedButton>
       </Group>
-      <Suspense>{isOpen && <ResumeDialog onClose={() => setIsOpen(false)} />}</Suspense>
     </Alert>
   );
 }

@@ -1,27 +1,44 @@
-import { Alert, Group, NativeSelect, Switch, Text, TextInput, UnstyledButton } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
+import {
+  Alert,
+  Checkbox,
+  Group,
+  NativeSelect,
+  NumberInput,
+  Switch,
+  Text,
+  TextInput,
+  UnstyledButton,
+} from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { Pencil, Tags, Trash2 } from 'lucide-react';
-import { Suspense, useMemo, useRef, useState } from 'react';
+import { Pencil, Tags } from 'lucide-react';
+import { useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
-import { lazyPart } from '../api/load.ts';
 import { api, ok } from '../api/send.ts';
 import { useSession } from '../api/session.ts';
-import { AddButton, GuardedIcon } from '../ui/actions.tsx';
-import { type Column, DataTable } from '../ui/data-table.tsx';
-import { ConfirmDialog } from '../ui/dialog.tsx';
+import { AddButton, DeleteIcon } from '../ui/actions.tsx';
+import { type Column, DataTable, useListQuery } from '../ui/data-table.tsx';
+import { openDialog, questionTexts } from '../ui/dialog.tsx';
 import { ChoiceFilter, FilterBar, SearchField } from '../ui/filter-bar.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
 import { EmptyState, ErrorState, PageFrame, Section } from '../ui/parts.tsx';
 import { choice, listFields, text, useUrlState, whole } from '../ui/url-state.ts';
-import { useListQuery } from '../ui/use-list-query.ts';
 import { ChannelBadge } from '../ui/values.tsx';
 import { CHANNELS } from './account.tsx';
 import { Costs } from './costs.tsx';
 import { Margins } from './margins.tsx';
-import { type Channel, listPrices, PRICE_KEYS, PRICES, type Price, setPrice } from './price.ts';
-import { NumberCheck, OPERATOR, Prefix, Tabs, usePriceName } from './shared.tsx';
+import { digitsOf, NumberCheck, OPERATOR, Prefix, PrefixInput, Tabs, usePriceName } from './shared.tsx';
+
+const PRICES = '/api/operator/v1/prices';
+const PRICE_KEYS = [['operator', 'prices']] as const;
+type Channel = (typeof CHANNELS)[number];
+
+type Listed = { readonly page: number; readonly limit: number; readonly channel?: Channel; readonly prefix?: string };
+const listPrices = (query: Listed, signal: AbortSignal) => ok(api.GET(PRICES, { params: { query }, signal }));
+type Price = Awaited<ReturnType<typeof listPrices>>['data'][number];
+
+const setPrice = (body: Omit<Price, 'id'>) => ok(api.PUT(PRICES, { body }));
 
 type CellProps = { readonly price: Price };
 
@@ -103,16 +120,13 @@ function PriceField({ price, onDone }: CellProps & { readonly onDone: () => void
 
 const scopeOf = ({ channel, prefix }: Price) => ({ channel, prefix });
 
-const AddDialog = lazyPart(() => import('./prices-add-dialog.tsx').then((file) => ({ default: file.AddDialog })));
-
 const PRICE_FIELDS = { ...listFields(), channel: choice(CHANNELS), prefix: text() };
 
 /** The selling prices of messages. */
 function Prices() {
   const { t } = useTranslation('operator');
-  const [isAdding, setIsAdding] = useState(false);
   const add = (
-    <AddButton need={OPERATOR} onClick={() => setIsAdding(true)}>
+    <AddButton need={OPERATOR} onClick={() => openDialog(<AddDialog />)}>
       {t('price.add.open')}
     </AddButton>
   );
@@ -123,8 +137,55 @@ function Prices() {
       </Group>
       <PriceTable add={add} />
       <PriceCheck />
-      <Suspense>{isAdding && <AddDialog onClose={() => setIsAdding(false)} />}</Suspense>
     </>
+  );
+}
+
+type NewPrice = {
+  readonly channel: Channel;
+  readonly prefix: string;
+  readonly price: number | string;
+  readonly refundUndelivered: boolean;
+};
+
+/** Dialog that sets the price for a channel and a prefix; an existing price is replaced. */
+function AddDialog() {
+  const { t } = useTranslation('operator');
+  const { currency } = useSession().account;
+  return (
+    <FormDialog<NewPrice, unknown>
+      title={t('price.add.title')}
+      size="md"
+      values={{ channel: 'SMS', prefix: '', price: '', refundUndelivered: false }}
+      validate={{ price: (price) => (price === '' ? t('price.add.priceMissing') : null) }}
+      run={({ price, prefix, ...rest }) => setPrice({ ...rest, prefix: digitsOf(prefix), price: Number(price) })}
+      refresh={PRICE_KEYS}
+      done={t('price.add.done')}
+      action={t('price.add.submit')}
+    >
+      {(form) => (
+        <>
+          <NativeSelect
+            label={t('channel')}
+            data={CHANNELS.map((value) => ({ value, label: t(`ui:channel.${value}`) }))}
+            {...form.getInputProps('channel')}
+          />
+          <PrefixInput data-autofocus {...form.getInputProps('prefix')} />
+          <NumberInput
+            label={t(form.values.channel === 'SMS' ? 'price.add.perPart' : 'price.add.perMessage', { currency })}
+            min={0}
+            decimalScale={6}
+            hideControls
+            {...form.getInputProps('price')}
+          />
+          <Checkbox
+            label={t('price.add.refund')}
+            description={t('price.add.refundHint')}
+            {...form.getInputProps('refundUndelivered', { type: 'checkbox' })}
+          />
+        </>
+      )}
+    </FormDialog>
   );
 }
 
@@ -156,7 +217,7 @@ function PriceTable({ add }: { readonly add: React.ReactNode }) {
         rowId={({ id }) => String(id)}
         search={search}
         onSearch={setSearch}
-        actions={(price) => <DeleteIcon price={price} />}
+        actions={(price) => <DeletePrice price={price} />}
         empty={
           <EmptyState
             icon={Tags}
@@ -220,32 +281,19 @@ function Answer({ price }: { readonly price: Price | null }) {
   );
 }
 
-function DeleteIcon({ price }: { readonly price: Price }) {
+function DeletePrice({ price }: { readonly price: Price }) {
   const { t } = useTranslation('operator');
-  const [isAsking, asking] = useDisclosure();
   const of = usePriceName()(price);
-  const remove = useAction({
-    run: () => ok(api.DELETE(`${PRICES}/{id}`, { params: { path: { id: price.id } } })),
-    refresh: PRICE_KEYS,
-    done: t('price.delete.done', { of }),
-    onDone: asking.close,
-  });
   return (
-    <>
-      <GuardedIcon need={OPERATOR} label={t('price.delete.label', { of })} onClick={asking.open}>
-        <Trash2 size={16} />
-      </GuardedIcon>
-      <ConfirmDialog
-        opened={isAsking}
-        onClose={asking.close}
-        title={t('price.delete.title', { of })}
-        action={t('price.delete.submit')}
-        onConfirm={() => remove.run()}
-        busy={remove.busy}
-      >
-        {t('price.delete.text')}
-      </ConfirmDialog>
-    </>
+    <DeleteIcon
+      need={OPERATOR}
+      label={t('price.delete.label', { of })}
+      question={{
+        ...questionTexts(t, 'price.delete', { of }),
+        run: () => ok(api.DELETE(`${PRICES}/{id}`, { params: { path: { id: price.id } } })),
+        refresh: PRICE_KEYS,
+      }}
+    />
   );
 }
 

@@ -1,29 +1,19 @@
 import { Alert, Code, Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { CircleCheckBig, Clock, Hourglass, ListOrdered, Webhook } from 'lucide-react';
-import { useMemo, useState } from 'react';
+import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/send.ts';
 import { GuardedButton } from '../ui/actions.tsx';
-import { type Column, DataTable } from '../ui/data-table.tsx';
-import { ConfirmDialog } from '../ui/dialog.tsx';
+import { type Column, DataTable, useListQuery } from '../ui/data-table.tsx';
+import { confirm, questionTexts } from '../ui/dialog.tsx';
 import { useFormat } from '../ui/format.ts';
-import { EmptyState, ErrorState, PageFrame, Section } from '../ui/parts.tsx';
-import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { EmptyState, ErrorState, PageFrame, Section, TableSkeleton } from '../ui/parts.tsx';
 import { listFields, text, useUrlState } from '../ui/url-state.ts';
-import { useListQuery } from '../ui/use-list-query.ts';
 import { DateTime, Duration, Num, Stat, StatusBadge } from '../ui/values.tsx';
+import { type SmallColumn, SmallTable } from '../ui/small-table.tsx';
 import { ConnectionFilter } from './connection-choice.tsx';
-import {
-  AccountLink,
-  ConnectionLink,
-  OPERATOR,
-  type PlainColumn,
-  PlainTable,
-  REFRESH_MS,
-  useServerText,
-} from './shared.tsx';
+import { AccountLink, ConnectionLink, OPERATOR, REFRESH_MS, useServerText } from './shared.tsx';
 
 /** Scheduled messages that were missed while no worker ran; nothing if there are none. */
 function MissedSchedules() {
@@ -43,10 +33,15 @@ function MissedSchedules() {
 
 type Decision = 'release' | 'cancel';
 
-function MissedLine({ missed }: { readonly missed: Missed }) {
+function MissedLine({ missed: { id, accountId, account, messages, dueAt } }: { readonly missed: Missed }) {
   const { t } = useTranslation('operator');
-  const [deciding, setDeciding] = useState<Decision | null>(null);
-  const { accountId, account, messages, dueAt } = missed;
+  const ask = (decision: Decision): void =>
+    confirm({
+      ...questionTexts(t, `missed.${decision}`, { count: messages, account }),
+      kind: decision === 'cancel' ? 'danger' : 'normal',
+      run: () => ok(api.POST(`${MISSED}/{id}/${decision}`, { params: { path: { id } } })),
+      refresh: QUEUE_KEYS,
+    });
   return (
     <Group justify="space-between" gap="sm">
       <Group gap="sm">
@@ -57,53 +52,14 @@ function MissedLine({ missed }: { readonly missed: Missed }) {
         </Text>
       </Group>
       <Group gap="xs">
-        <GuardedButton need={OPERATOR} size="xs" variant="default" onClick={() => setDeciding('cancel')}>
+        <GuardedButton need={OPERATOR} size="xs" variant="default" onClick={() => ask('cancel')}>
           {t('missed.cancel.open')}
         </GuardedButton>
-        <GuardedButton need={OPERATOR} size="xs" onClick={() => setDeciding('release')}>
+        <GuardedButton need={OPERATOR} size="xs" onClick={() => ask('release')}>
           {t('missed.release.open')}
         </GuardedButton>
       </Group>
-      {(['release', 'cancel'] as const).map((decision) => (
-        <Decide
-          key={decision}
-          decision={decision}
-          missed={missed}
-          opened={deciding === decision}
-          onClose={() => setDeciding(null)}
-        />
-      ))}
     </Group>
-  );
-}
-
-type DecideProps = {
-  readonly decision: Decision;
-  readonly missed: Missed;
-  readonly opened: boolean;
-  readonly onClose: () => void;
-};
-
-function Decide({ decision, missed: { id, account, messages }, opened, onClose }: DecideProps) {
-  const { t } = useTranslation('operator');
-  const decide = useAction({
-    run: () => ok(api.POST(`${MISSED}/{id}/${decision}`, { params: { path: { id } } })),
-    refresh: QUEUE_KEYS,
-    done: t(`missed.${decision}.done`, { account }),
-    onDone: onClose,
-  });
-  return (
-    <ConfirmDialog
-      opened={opened}
-      onClose={onClose}
-      title={t(`missed.${decision}.title`, { count: messages, account })}
-      action={t(`missed.${decision}.submit`)}
-      onConfirm={() => decide.run()}
-      busy={decide.busy}
-      kind={decision === 'cancel' ? 'danger' : 'normal'}
-    >
-      {t(`missed.${decision}.text`)}
-    </ConfirmDialog>
   );
 }
 
@@ -317,7 +273,7 @@ type Pipeline = Queues['pipelines'][number];
 function Pipelines({ queues }: { readonly queues: Queues | undefined }) {
   const { t } = useTranslation('operator');
   const serverText = useServerText();
-  const columns: readonly PlainColumn<Pipeline>[] = [
+  const columns: readonly SmallColumn<Pipeline>[] = [
     { id: 'name', header: t('pipeline.work'), cell: ({ name }) => serverText(`pipeline.name.${name}`, name) },
     { id: 'waiting', header: t('pipeline.due'), align: 'right', cell: ({ waiting }) => <Num value={waiting} /> },
     {
@@ -332,7 +288,7 @@ function Pipelines({ queues }: { readonly queues: Queues | undefined }) {
       {queues === undefined ? (
         <TableSkeleton rows={6} />
       ) : (
-        <PlainTable label={t('pipeline.title')} columns={columns} rows={queues.pipelines} rowId={({ name }) => name} />
+        <SmallTable label={t('pipeline.title')} columns={columns} rows={queues.pipelines} rowId={({ name }) => name} />
       )}
     </Section>
   );

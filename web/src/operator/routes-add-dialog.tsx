@@ -10,13 +10,12 @@ import {
   TextInput,
   UnstyledButton,
 } from '@mantine/core';
-import { type UseFormReturnType, useForm } from '@mantine/form';
+import type { UseFormReturnType } from '@mantine/form';
 import { useDisclosure } from '@mantine/hooks';
 import { ChevronDown, ChevronRight } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/send.ts';
-import { Dialog, DialogForm } from '../ui/dialog.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
 import { ownZone, TimeZoneField } from '../ui/time-zone.tsx';
 import { ConnectionChoice } from './connection-choice.tsx';
 import { ROUTE_KEYS, ROUTES, type Route, useDayName } from './routes-conditions.tsx';
@@ -145,58 +144,44 @@ function ConditionFields({ form }: { readonly form: UseFormReturnType<NewRoute> 
   );
 }
 
-type AddProps = { readonly onClose: () => void; readonly connection: string };
-
 /** Dialog that adds a route: numbers with a prefix go over a connection. */
-export function AddDialog({ onClose, connection }: AddProps) {
+export function AddDialog({ connection }: { readonly connection: string }) {
   const { t } = useTranslation('operator');
   return (
-    <Dialog opened onClose={onClose} title={t('route.add.title')} size="md">
-      <Add onClose={onClose} connection={connection} />
-    </Dialog>
-  );
-}
-
-function Add({ onClose, connection }: AddProps) {
-  const { t } = useTranslation('operator');
-  const form = useForm<NewRoute>({
-    initialValues: emptyRoute(connection),
-    validate: { connection: (name) => (name === '' ? t('route.add.connectionMissing') : null) },
-  });
-  const adding = useAction({
-    run: (route: NewRoute) => ok(api.POST(ROUTES, { body: toBody(route) })),
-    refresh: ROUTE_KEYS,
-    done: t('route.add.done'),
-    form,
-    onDone: onClose,
-  });
-  return (
-    <DialogForm
-      onSubmit={form.onSubmit((values) => adding.run(values))}
+    <FormDialog<NewRoute, unknown>
+      title={t('route.add.title')}
+      size="md"
+      values={emptyRoute(connection)}
+      validate={{ connection: (name) => (name === '' ? t('route.add.connectionMissing') : null) }}
+      run={(route) => ok(api.POST(ROUTES, { body: toBody(route) }))}
+      refresh={ROUTE_KEYS}
+      done={t('route.add.done')}
       action={t('route.add.submit')}
-      busy={adding.busy}
-      onClose={onClose}
     >
-      <ConnectionChoice routedBy="prefix" {...form.getInputProps('connection')} />
-      <PrefixInput data-autofocus {...form.getInputProps('prefix')} />
-      <NumberInput
-        label={t('route.priority')}
-        description={t('route.add.priorityHint')}
-        allowDecimal={false}
-        hideControls
-        {...form.getInputProps('priority')}
-      />
-      <ConditionFields form={form} />
-      <Radio.Group
-        label={t('route.onUnknown')}
-        description={t('route.add.unknownHint')}
-        {...form.getInputProps('onUnknown')}
-      >
-        <Stack gap="xs" mt="xs">
-          <Radio value="hold" label={t('route.unknown.hold')} description={t('route.add.holdHint')} />
-          <Radio value="resubmit" label={t('route.unknown.resubmit')} description={t('route.add.resubmitHint')} />
-        </Stack>
-      </Radio.Group>
-    </DialogForm>
+      {(form) => (
+        <>
+          <ConnectionChoice routedBy="prefix" {...form.getInputProps('connection')} />
+          <PrefixInput data-autofocus {...form.getInputProps('prefix')} />
+          <NumberInput
+            label={t('route.priority')}
+            description={t('route.add.priorityHint')}
+            allowDecimal={false}
+            hideControls
+            {...form.getInputProps('priority')}
+          />
+          <ConditionFields form={form} />
+          <Radio.Group
+            label={t('route.onUnknown')}
+            description={t('route.add.unknownHint')}
+            {...form.getInputProps('onUnknown')}
+          >
+            <Stack gap="xs" mt="xs">
+              <Radio value="hold" label={t('route.unknown.hold')} description={t('route.add.holdHint')} />
+              <Radio value="resubmit" label={t('route.unknown.resubmit')} description={t('route.add.resubmitHint')} />
+            </Stack>
+          </Radio.Group>
+        </>
+      )}
+    </FormDialog>
   );
 }

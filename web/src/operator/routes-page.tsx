@@ -1,23 +1,18 @@
 import { Alert, Group, List, Stack, Text, TextInput } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
-import { Trash2, Waypoints } from 'lucide-react';
+import { Waypoints } from 'lucide-react';
 import { Suspense, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useAction } from '../api/action.ts';
 import { lazyPart } from '../api/load.ts';
 import { api, ok } from '../api/send.ts';
-import { AddButton, GuardedIcon } from '../ui/actions.tsx';
-import { type Column, DataTable } from '../ui/data-table.tsx';
-import { ConfirmDialog } from '../ui/dialog.tsx';
+import { AddButton, DeleteIcon } from '../ui/actions.tsx';
+import { type Column, DataTable, useListQuery } from '../ui/data-table.tsx';
+import { DialogWhile, questionTexts } from '../ui/dialog.tsx';
 import { useFormat } from '../ui/format.ts';
 import { EmptyState, ErrorState, PageFrame, Section } from '../ui/parts.tsx';
 import { listFields, text, useUrlState } from '../ui/url-state.ts';
-import { useListQuery } from '../ui/use-list-query.ts';
 import { Num, StatusBadge } from '../ui/values.tsx';
 import { ConnectionFilterBar } from './connection-choice.tsx';
-import { Lookups } from './lookups.tsx';
-import { Policies } from './route-policies-policies.tsx';
 import {
   type Asked,
   ConditionsText,
@@ -136,6 +131,8 @@ function Verdict({ route: { place, obstacles } }: { readonly route: ExplainedRou
   );
 }
 
+const Lookups = lazyPart(() => import('./lookups.tsx').then((file) => ({ default: file.Lookups })));
+const Policies = lazyPart(() => import('./route-policies.tsx').then((file) => ({ default: file.Policies })));
 const AddDialog = lazyPart(() => import('./routes-add-dialog.tsx').then((file) => ({ default: file.AddDialog })));
 
 /** `add` opens the dialog with that connection, or with `-` for none. */
@@ -167,7 +164,7 @@ export function Page() {
         rowId={({ id }) => String(id)}
         search={search}
         onSearch={setSearch}
-        actions={(route) => <DeleteIcon route={route} />}
+        actions={(route) => <DeleteRoute route={route} />}
         empty={
           <EmptyState
             icon={Waypoints}
@@ -179,14 +176,14 @@ export function Page() {
           </EmptyState>
         }
       />
-      <Policies />
-      <Lookups />
-      <RouteCheck asked={search} onChange={setSearch} />
       <Suspense>
-        {search.add !== '' && (
-          <AddDialog onClose={() => setSearch({ add: '' })} connection={search.add === NONE ? '' : search.add} />
-        )}
+        <Policies />
+        <Lookups />
       </Suspense>
+      <RouteCheck asked={search} onChange={setSearch} />
+      <DialogWhile opened={search.add !== ''} onClose={() => setSearch({ add: '' })}>
+        <AddDialog connection={search.add === NONE ? '' : search.add} />
+      </DialogWhile>
     </PageFrame>
   );
 }
@@ -227,31 +224,18 @@ function Through({
   );
 }
 
-function DeleteIcon({ route: { id, prefix, connection } }: { readonly route: Route }) {
+function DeleteRoute({ route: { id, prefix, connection } }: { readonly route: Route }) {
   const { t } = useTranslation('operator');
-  const [isAsking, asking] = useDisclosure();
   const of = { prefix: prefix === '' ? t('prefix.all') : `+${prefix}`, connection };
-  const remove = useAction({
-    run: () => ok(api.DELETE(`${ROUTES}/{id}`, { params: { path: { id } } })),
-    refresh: ROUTE_KEYS,
-    done: t('route.delete.done', of),
-    onDone: asking.close,
-  });
   return (
-    <>
-      <GuardedIcon need={OPERATOR} label={t('route.delete.label', of)} onClick={asking.open}>
-        <Trash2 size={16} />
-      </GuardedIcon>
-      <ConfirmDialog
-        opened={isAsking}
-        onClose={asking.close}
-        title={t('route.delete.title', of)}
-        action={t('route.delete.submit')}
-        onConfirm={() => remove.run()}
-        busy={remove.busy}
-      >
-        {t('route.delete.text')}
-      </ConfirmDialog>
-    </>
+    <DeleteIcon
+      need={OPERATOR}
+      label={t('route.delete.label', of)}
+      question={{
+        ...questionTexts(t, 'route.delete', of),
+        run: () => ok(api.DELETE(`${ROUTES}/{id}`, { params: { path: { id } } })),
+        refresh: ROUTE_KEYS,
+      }}
+    />
   );
 }

@@ -1,5 +1,4 @@
 import { Group, Text, Textarea, TextInput } from '@mantine/core';
-import { useForm } from '@mantine/form';
 import { useQuery } from '@tanstack/react-query';
 import { Plus, X } from 'lucide-react';
 import { useState } from 'react';
@@ -7,27 +6,15 @@ import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/send.ts';
 import { AddButton, GuardedIcon } from '../ui/actions.tsx';
-import { Dialog, DialogForm } from '../ui/dialog.tsx';
+import { openDialog } from '../ui/dialog.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
 import { ErrorState, Section } from '../ui/parts.tsx';
+import { type SmallColumn, SmallTable } from '../ui/small-table.tsx';
 import { AccountChoice } from './account.tsx';
-import { DeleteIcon, type NumberPool, POOLS, poolsQuery, SENDER_RULE_KEYS } from './sender-rules-delete-icon.tsx';
-import { OPERATOR, type PlainColumn, PlainTable } from './shared.tsx';
-
-type DialogProps = { readonly onClose: () => void };
+import { DeleteRule, type NumberPool, POOLS, poolsQuery, SENDER_RULE_KEYS } from './sender-rules.tsx';
+import { OPERATOR } from './shared.tsx';
 
 const EVERY = 'every';
-
-/** Dialog that makes a pool of numbers. */
-function PoolDialog({ onClose }: DialogProps) {
-  const { t } = useTranslation('operator');
-  return (
-    <Dialog opened onClose={onClose} title={t('pool.add.title')} size="md">
-      <Fields onClose={onClose} />
-    </Dialog>
-  );
-}
-
-type Values = { readonly name: string; readonly numbers: string; readonly accountId: string };
 
 /** One number a line; blanks within a number do not matter. */
 const numbersIn = (text: string): string[] =>
@@ -36,55 +23,54 @@ const numbersIn = (text: string): string[] =>
     .map((line) => line.replaceAll(/\s/g, ''))
     .filter((line) => line !== '');
 
-function Fields({ onClose }: DialogProps) {
+/** Dialog that makes a pool of numbers. */
+function PoolDialog() {
   const { t } = useTranslation('operator');
-  const form = useForm<Values>({
-    initialValues: { name: '', numbers: '', accountId: EVERY },
-    validate: {
-      name: (name) => (name === '' ? t('wizard.missing') : null),
-      numbers: (numbers) => (numbersIn(numbers).length === 0 ? t('wizard.missing') : null),
-    },
-  });
-  const adding = useAction({
-    run: ({ name, numbers, accountId }: Values) =>
-      ok(
-        api.POST(POOLS, {
-          body: { name, numbers: numbersIn(numbers), accountId: accountId === EVERY ? null : Number(accountId) },
-        }),
-      ),
-    refresh: SENDER_RULE_KEYS,
-    done: t('pool.add.done'),
-    form,
-    onDone: onClose,
-  });
   return (
-    <DialogForm
-      onSubmit={form.onSubmit((values) => adding.run(values))}
+    <FormDialog
+      title={t('pool.add.title')}
+      size="md"
+      values={{ name: '', numbers: '', accountId: EVERY }}
+      validate={{
+        name: (name) => (name === '' ? t('wizard.missing') : null),
+        numbers: (numbers) => (numbersIn(numbers).length === 0 ? t('wizard.missing') : null),
+      }}
+      run={({ name, numbers, accountId }) =>
+        ok(
+          api.POST(POOLS, {
+            body: { name, numbers: numbersIn(numbers), accountId: accountId === EVERY ? null : Number(accountId) },
+          }),
+        )
+      }
+      refresh={SENDER_RULE_KEYS}
+      done={t('pool.add.done')}
       action={t('pool.add.submit')}
-      busy={adding.busy}
-      onClose={onClose}
     >
-      <TextInput
-        label={t('pool.name')}
-        description={t('pool.nameHint')}
-        data-autofocus
-        maxLength={20}
-        {...form.getInputProps('name')}
-      />
-      <Textarea
-        label={t('pool.numbers')}
-        description={t('pool.numbersHint')}
-        dir="ltr"
-        autosize
-        minRows={3}
-        {...form.getInputProps('numbers')}
-      />
-      <AccountChoice
-        label={t('account.word')}
-        also={{ value: EVERY, label: t('sender.everyAccount') }}
-        {...form.getInputProps('accountId')}
-      />
-    </DialogForm>
+      {(form) => (
+        <>
+          <TextInput
+            label={t('pool.name')}
+            description={t('pool.nameHint')}
+            data-autofocus
+            maxLength={20}
+            {...form.getInputProps('name')}
+          />
+          <Textarea
+            label={t('pool.numbers')}
+            description={t('pool.numbersHint')}
+            dir="ltr"
+            autosize
+            minRows={3}
+            {...form.getInputProps('numbers')}
+          />
+          <AccountChoice
+            label={t('account.word')}
+            also={{ value: EVERY, label: t('sender.everyAccount') }}
+            {...form.getInputProps('accountId')}
+          />
+        </>
+      )}
+    </FormDialog>
   );
 }
 
@@ -162,8 +148,7 @@ function NewNumber({ pool: { id, name } }: { readonly pool: NumberPool }) {
 export function Pools() {
   const { t } = useTranslation('operator');
   const { data, error } = useQuery(poolsQuery);
-  const [isAdding, setIsAdding] = useState(false);
-  const columns: readonly PlainColumn<NumberPool>[] = [
+  const columns: readonly SmallColumn<NumberPool>[] = [
     { id: 'name', header: t('pool.sender'), cell: ({ name }) => `pool:${name}` },
     { id: 'account', header: t('account.word'), cell: ({ account }) => account ?? t('sender.everyAccount') },
     { id: 'numbers', header: t('pool.numbers'), cell: (pool) => <PoolNumbers pool={pool} /> },
@@ -171,7 +156,7 @@ export function Pools() {
       id: 'delete',
       header: '',
       align: 'right',
-      cell: ({ id, name }) => <DeleteIcon path={POOLS} id={id} of={`pool:${name}`} />,
+      cell: ({ id, name }) => <DeleteRule path={POOLS} id={id} of={`pool:${name}`} />,
     },
   ];
   return (
@@ -179,14 +164,13 @@ export function Pools() {
       title={t('pool.title')}
       description={t('pool.description')}
       actions={
-        <AddButton need={OPERATOR} onClick={() => setIsAdding(true)}>
+        <AddButton need={OPERATOR} onClick={() => openDialog(<PoolDialog />)}>
           {t('pool.add.open')}
         </AddButton>
       }
     >
       {error && <ErrorState error={error} />}
-      {data && <PlainTable label={t('pool.title')} columns={columns} rows={data.data} rowId={({ id }) => String(id)} />}
-      {isAdding && <PoolDialog onClose={() => setIsAdding(false)} />}
+      {data && <SmallTable label={t('pool.title')} columns={columns} rows={data.data} rowId={({ id }) => String(id)} />}
     </Section>
   );
 }

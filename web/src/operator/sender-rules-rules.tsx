@@ -1,16 +1,15 @@
 import { Checkbox, NativeSelect, Stack, TextInput } from '@mantine/core';
-import { useForm } from '@mantine/form';
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/send.ts';
 import { AddButton } from '../ui/actions.tsx';
-import { Dialog, DialogForm } from '../ui/dialog.tsx';
+import { openDialog } from '../ui/dialog.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
 import { ErrorState, Section } from '../ui/parts.tsx';
+import { type SmallColumn, SmallTable } from '../ui/small-table.tsx';
 import { AccountChoice } from './account.tsx';
 import {
-  DeleteIcon,
+  DeleteRule,
   POLICIES,
   REGISTERED,
   type RegisteredSender,
@@ -19,8 +18,8 @@ import {
   rulesQuery,
   SENDER_RULE_KEYS,
   type SenderRule,
-} from './sender-rules-delete-icon.tsx';
-import { digitsOf, OPERATOR, type PlainColumn, PlainTable, Prefix, PrefixInput } from './shared.tsx';
+} from './sender-rules.tsx';
+import { digitsOf, OPERATOR, Prefix, PrefixInput } from './shared.tsx';
 
 /** SMS senders allowed in a country: the rules, and the senders that were registered there. */
 export function SenderRules() {
@@ -35,8 +34,7 @@ export function SenderRules() {
 function Rules() {
   const { t } = useTranslation('operator');
   const { data, error } = useQuery(rulesQuery);
-  const [isAdding, setIsAdding] = useState(false);
-  const columns: readonly PlainColumn<SenderRule>[] = [
+  const columns: readonly SmallColumn<SenderRule>[] = [
     { id: 'prefix', header: t('prefix.label'), cell: ({ prefix }) => <Prefix prefix={prefix} /> },
     {
       id: 'alphanumeric',
@@ -47,14 +45,14 @@ function Rules() {
     {
       id: 'numbers',
       header: t('senderRule.numbers'),
-      wideOnly: true,
+      phone: 'none',
       cell: ({ registeredOnly }) => t(registeredOnly ? 'senderRule.onlyRegistered' : 'senderRule.policy.allowed'),
     },
     {
       id: 'delete',
       header: '',
       align: 'right',
-      cell: ({ id, prefix }) => <DeleteIcon path={RULES} id={id} of={prefix === '' ? t('prefix.all') : `+${prefix}`} />,
+      cell: ({ id, prefix }) => <DeleteRule path={RULES} id={id} of={prefix === '' ? t('prefix.all') : `+${prefix}`} />,
     },
   ];
   return (
@@ -62,16 +60,15 @@ function Rules() {
       title={t('senderRule.title')}
       description={t('senderRule.description')}
       actions={
-        <AddButton need={OPERATOR} onClick={() => setIsAdding(true)}>
+        <AddButton need={OPERATOR} onClick={() => openDialog(<RuleDialog />)}>
           {t('senderRule.add.open')}
         </AddButton>
       }
     >
       {error && <ErrorState error={error} />}
       {data && (
-        <PlainTable label={t('senderRule.title')} columns={columns} rows={data.data} rowId={({ id }) => String(id)} />
+        <SmallTable label={t('senderRule.title')} columns={columns} rows={data.data} rowId={({ id }) => String(id)} />
       )}
-      {isAdding && <RuleDialog onClose={() => setIsAdding(false)} />}
     </Section>
   );
 }
@@ -79,8 +76,7 @@ function Rules() {
 function Registered() {
   const { t } = useTranslation('operator');
   const { data, error } = useQuery(registeredQuery);
-  const [isAdding, setIsAdding] = useState(false);
-  const columns: readonly PlainColumn<RegisteredSender>[] = [
+  const columns: readonly SmallColumn<RegisteredSender>[] = [
     { id: 'sender', header: t('senderRule.sender'), cell: ({ sender }) => sender },
     { id: 'prefix', header: t('prefix.label'), cell: ({ prefix }) => <Prefix prefix={prefix} /> },
     { id: 'account', header: t('account.word'), cell: ({ account }) => account ?? t('sender.everyAccount') },
@@ -88,7 +84,7 @@ function Registered() {
       id: 'delete',
       header: '',
       align: 'right',
-      cell: ({ id, sender }) => <DeleteIcon path={REGISTERED} id={id} of={sender} />,
+      cell: ({ id, sender }) => <DeleteRule path={REGISTERED} id={id} of={sender} />,
     },
   ];
   return (
@@ -96,34 +92,21 @@ function Registered() {
       title={t('senderRule.registered')}
       description={t('senderRule.registeredText')}
       actions={
-        <AddButton need={OPERATOR} onClick={() => setIsAdding(true)}>
+        <AddButton need={OPERATOR} onClick={() => openDialog(<RegisteredDialog />)}>
           {t('senderRule.addRegistered.open')}
         </AddButton>
       }
     >
       {error && <ErrorState error={error} />}
       {data && (
-        <PlainTable
+        <SmallTable
           label={t('senderRule.registered')}
           columns={columns}
           rows={data.data}
           rowId={({ id }) => String(id)}
         />
       )}
-      {isAdding && <RegisteredDialog onClose={() => setIsAdding(false)} />}
     </Section>
-  );
-}
-
-type DialogProps = { readonly onClose: () => void };
-
-/** Dialog that sets the rule for the numbers with a prefix. */
-function RuleDialog({ onClose }: DialogProps) {
-  const { t } = useTranslation('operator');
-  return (
-    <Dialog opened onClose={onClose} title={t('senderRule.add.title')} size="md">
-      <Fields onClose={onClose} />
-    </Dialog>
   );
 }
 
@@ -134,98 +117,84 @@ type Values = {
   readonly registeredOnly: boolean;
 };
 
-function Fields({ onClose }: DialogProps) {
+/** Dialog that sets the rule for the numbers with a prefix. */
+function RuleDialog() {
   const { t } = useTranslation('operator');
-  const form = useForm<Values>({
-    initialValues: { prefix: '', alphanumeric: 'refused', replacement: '', registeredOnly: false },
-  });
-  const saving = useAction({
-    run: ({ prefix, replacement, ...rest }: Values) =>
-      ok(
-        api.PUT(RULES, {
-          body: { ...rest, prefix: digitsOf(prefix), replacement: replacement === '' ? null : replacement },
-        }),
-      ),
-    refresh: SENDER_RULE_KEYS,
-    done: t('senderRule.add.done'),
-    form,
-    onDone: onClose,
-  });
   return (
-    <DialogForm
-      onSubmit={form.onSubmit((values) => saving.run(values))}
+    <FormDialog<Values, unknown>
+      title={t('senderRule.add.title')}
+      size="md"
+      values={{ prefix: '', alphanumeric: 'refused', replacement: '', registeredOnly: false }}
+      run={({ prefix, replacement, ...rest }) =>
+        ok(
+          api.PUT(RULES, {
+            body: { ...rest, prefix: digitsOf(prefix), replacement: replacement === '' ? null : replacement },
+          }),
+        )
+      }
+      refresh={SENDER_RULE_KEYS}
+      done={t('senderRule.add.done')}
       action={t('senderRule.add.submit')}
-      busy={saving.busy}
-      onClose={onClose}
     >
-      <PrefixInput data-autofocus {...form.getInputProps('prefix')} />
-      <NativeSelect
-        label={t('senderRule.alphanumeric')}
-        description={t('senderRule.alphanumericHint')}
-        data={POLICIES.map((value) => ({ value, label: t(`senderRule.policy.${value}`) }))}
-        {...form.getInputProps('alphanumeric')}
-      />
-      <TextInput
-        label={t('senderRule.replacement')}
-        description={t('senderRule.replacementHint')}
-        maxLength={25}
-        {...form.getInputProps('replacement')}
-      />
-      <Checkbox
-        label={t('senderRule.onlyRegistered')}
-        description={t('senderRule.onlyRegisteredHint')}
-        {...form.getInputProps('registeredOnly', { type: 'checkbox' })}
-      />
-    </DialogForm>
+      {(form) => (
+        <>
+          <PrefixInput data-autofocus {...form.getInputProps('prefix')} />
+          <NativeSelect
+            label={t('senderRule.alphanumeric')}
+            description={t('senderRule.alphanumericHint')}
+            data={POLICIES.map((value) => ({ value, label: t(`senderRule.policy.${value}`) }))}
+            {...form.getInputProps('alphanumeric')}
+          />
+          <TextInput
+            label={t('senderRule.replacement')}
+            description={t('senderRule.replacementHint')}
+            maxLength={25}
+            {...form.getInputProps('replacement')}
+          />
+          <Checkbox
+            label={t('senderRule.onlyRegistered')}
+            description={t('senderRule.onlyRegisteredHint')}
+            {...form.getInputProps('registeredOnly', { type: 'checkbox' })}
+          />
+        </>
+      )}
+    </FormDialog>
   );
 }
 
 const EVERY = 'every';
 
 /** Dialog that notes that a sender is registered for the numbers with a prefix. */
-function RegisteredDialog({ onClose }: DialogProps) {
+function RegisteredDialog() {
   const { t } = useTranslation('operator');
   return (
-    <Dialog opened onClose={onClose} title={t('senderRule.addRegistered.title')} size="md">
-      <RegisteredFields onClose={onClose} />
-    </Dialog>
-  );
-}
-
-type RegisteredValues = { readonly prefix: string; readonly sender: string; readonly accountId: string };
-
-function RegisteredFields({ onClose }: DialogProps) {
-  const { t } = useTranslation('operator');
-  const form = useForm<RegisteredValues>({
-    initialValues: { prefix: '', sender: '', accountId: EVERY },
-    validate: { sender: (sender) => (sender === '' ? t('wizard.missing') : null) },
-  });
-  const adding = useAction({
-    run: ({ prefix, sender, accountId }: RegisteredValues) =>
-      ok(
-        api.POST(REGISTERED, {
-          body: { prefix: digitsOf(prefix), sender, accountId: accountId === EVERY ? null : Number(accountId) },
-        }),
-      ),
-    refresh: SENDER_RULE_KEYS,
-    done: t('senderRule.addRegistered.done'),
-    form,
-    onDone: onClose,
-  });
-  return (
-    <DialogForm
-      onSubmit={form.onSubmit((values) => adding.run(values))}
+    <FormDialog
+      title={t('senderRule.addRegistered.title')}
+      size="md"
+      values={{ prefix: '', sender: '', accountId: EVERY }}
+      validate={{ sender: (sender) => (sender === '' ? t('wizard.missing') : null) }}
+      run={({ prefix, sender, accountId }) =>
+        ok(
+          api.POST(REGISTERED, {
+            body: { prefix: digitsOf(prefix), sender, accountId: accountId === EVERY ? null : Number(accountId) },
+          }),
+        )
+      }
+      refresh={SENDER_RULE_KEYS}
+      done={t('senderRule.addRegistered.done')}
       action={t('senderRule.addRegistered.submit')}
-      busy={adding.busy}
-      onClose={onClose}
     >
-      <TextInput label={t('senderRule.sender')} data-autofocus maxLength={17} {...form.getInputProps('sender')} />
-      <PrefixInput {...form.getInputProps('prefix')} />
-      <AccountChoice
-        label={t('account.word')}
-        also={{ value: EVERY, label: t('sender.everyAccount') }}
-        {...form.getInputProps('accountId')}
-      />
-    </DialogForm>
+      {(form) => (
+        <>
+          <TextInput label={t('senderRule.sender')} data-autofocus maxLength={17} {...form.getInputProps('sender')} />
+          <PrefixInput {...form.getInputProps('prefix')} />
+          <AccountChoice
+            label={t('account.word')}
+            also={{ value: EVERY, label: t('sender.everyAccount') }}
+            {...form.getInputProps('accountId')}
+          />
+        </>
+      )}
+    </FormDialog>
   );
 }

@@ -1,18 +1,15 @@
 import { Group, Stack, TextInput } from '@mantine/core';
-import { useForm } from '@mantine/form';
-import { useDisclosure } from '@mantine/hooks';
-import { PhoneIncoming, Trash2 } from 'lucide-react';
-import { Suspense, useMemo, useState } from 'react';
+import { PhoneIncoming } from 'lucide-react';
+import { Suspense, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useAction } from '../api/action.ts';
 import { lazyPart } from '../api/load.ts';
 import { api, ok } from '../api/send.ts';
-import { AddButton, GuardedIcon } from '../ui/actions.tsx';
-import { type Column, DataTable } from '../ui/data-table.tsx';
-import { ConfirmDialog, Dialog, DialogForm } from '../ui/dialog.tsx';
+import { AddButton, DeleteIcon } from '../ui/actions.tsx';
+import { type Column, DataTable, useListQuery } from '../ui/data-table.tsx';
+import { openDialog, questionTexts } from '../ui/dialog.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
 import { EmptyState, PageFrame } from '../ui/parts.tsx';
 import { choice, listFields, text, useUrlState, whole } from '../ui/url-state.ts';
-import { useListQuery } from '../ui/use-list-query.ts';
 import { DateTime, MsisdnText } from '../ui/values.tsx';
 import { AccountChoice } from './account.tsx';
 import { ConnectionChoice, ConnectionFilterBar } from './connection-choice.tsx';
@@ -25,14 +22,13 @@ const NUMBER_FIELDS = { ...listFields(), connection: text() };
 function Numbers() {
   const { t } = useTranslation('operator');
   const [search, setSearch] = useUrlState(NUMBER_FIELDS);
-  const [isAdding, setIsAdding] = useState(false);
   const columns = useNumberColumns();
   const { page, limit, connection } = search;
   const query = useListQuery(['operator', 'senders', 'numbers', search], (signal) =>
     listNumbers({ page, limit, ...(connection && { connection }) }, signal),
   );
   const add = (
-    <AddButton need={OPERATOR} onClick={() => setIsAdding(true)}>
+    <AddButton need={OPERATOR} onClick={() => openDialog(<NumberDialog />)}>
       {t('inbound.add.open')}
     </AddButton>
   );
@@ -57,7 +53,6 @@ function Numbers() {
           </EmptyState>
         }
       />
-      <NumberDialog opened={isAdding} onClose={() => setIsAdding(false)} />
     </Stack>
   );
 }
@@ -84,84 +79,54 @@ function useNumberColumns(): readonly Column<InboundNumber>[] {
   );
 }
 
-type DialogProps = { readonly opened: boolean; readonly onClose: () => void };
-
 /** Dialog that assigns an inbound number to an account. */
-function NumberDialog({ opened, onClose }: DialogProps) {
+function NumberDialog() {
   const { t } = useTranslation('operator');
   return (
-    <Dialog opened={opened} onClose={onClose} title={t('inbound.add.title')}>
-      {opened && <Assign onClose={onClose} />}
-    </Dialog>
-  );
-}
-
-type Values = { readonly number: string; readonly connection: string; readonly accountId: string };
-
-function Assign({ onClose }: Pick<DialogProps, 'onClose'>) {
-  const { t } = useTranslation('operator');
-  const form = useForm<Values>({
-    initialValues: { number: '', connection: '', accountId: '' },
-    validate: {
-      number: (number) => (number.trim() === '' ? t('wizard.missing') : null),
-      connection: (name) => (name === '' ? t('route.add.connectionMissing') : null),
-      accountId: (id) => (id === '' ? t('sender.assign.accountMissing') : null),
-    },
-  });
-  const assigning = useAction({
-    run: ({ accountId, ...rest }: Values) => ok(api.POST(NUMBERS, { body: { ...rest, accountId: Number(accountId) } })),
-    refresh: SENDER_KEYS,
-    done: t('inbound.add.done'),
-    form,
-    onDone: onClose,
-  });
-  return (
-    <DialogForm
-      onSubmit={form.onSubmit((values) => assigning.run(values))}
+    <FormDialog
+      title={t('inbound.add.title')}
+      values={{ number: '', connection: '', accountId: '' }}
+      validate={{
+        number: (number) => (number.trim() === '' ? t('wizard.missing') : null),
+        connection: (name) => (name === '' ? t('route.add.connectionMissing') : null),
+        accountId: (id) => (id === '' ? t('sender.assign.accountMissing') : null),
+      }}
+      run={({ accountId, ...rest }) => ok(api.POST(NUMBERS, { body: { ...rest, accountId: Number(accountId) } }))}
+      refresh={SENDER_KEYS}
+      done={t('inbound.add.done')}
       action={t('inbound.add.submit')}
-      busy={assigning.busy}
-      onClose={onClose}
     >
-      <ConnectionChoice {...form.getInputProps('connection')} />
-      <TextInput
-        label={t('inbound.number')}
-        description={t('inbound.numberHint')}
-        dir="ltr"
-        maxLength={21}
-        autoComplete="off"
-        {...form.getInputProps('number')}
-      />
-      <AccountChoice label={t('account.word')} {...form.getInputProps('accountId')} />
-    </DialogForm>
+      {(form) => (
+        <>
+          <ConnectionChoice {...form.getInputProps('connection')} />
+          <TextInput
+            label={t('inbound.number')}
+            description={t('inbound.numberHint')}
+            dir="ltr"
+            maxLength={21}
+            autoComplete="off"
+            {...form.getInputProps('number')}
+          />
+          <AccountChoice label={t('account.word')} {...form.getInputProps('accountId')} />
+        </>
+      )}
+    </FormDialog>
   );
 }
 
 function RemoveNumber({ number: { number, connection, account } }: { readonly number: InboundNumber }) {
   const { t } = useTranslation('operator');
-  const [isAsking, asking] = useDisclosure();
   const of = { number: number === '*' ? t('inbound.every') : number, account };
-  const remove = useAction({
-    run: () => ok(api.DELETE(NUMBERS, { params: { query: { number, connection } } })),
-    refresh: SENDER_KEYS,
-    done: t('inbound.remove.done', of),
-    onDone: asking.close,
-  });
   return (
-    <>
-      <GuardedIcon need={OPERATOR} label={t('inbound.remove.label', of)} onClick={asking.open}>
-        <Trash2 size={16} />
-      </GuardedIcon>
-      <ConfirmDialog
-        opened={isAsking}
-        onClose={asking.close}
-        title={t('inbound.remove.title', of)}
-        action={t('inbound.remove.submit')}
-        onConfirm={() => remove.run()}
-        busy={remove.busy}
-      >
-        {t('inbound.remove.text')}
-      </ConfirmDialog>
-    </>
+    <DeleteIcon
+      need={OPERATOR}
+      label={t('inbound.remove.label', of)}
+      question={{
+        ...questionTexts(t, 'inbound.remove', of),
+        run: () => ok(api.DELETE(NUMBERS, { params: { query: { number, connection } } })),
+        refresh: SENDER_KEYS,
+      }}
+    />
   );
 }
 

@@ -1,18 +1,15 @@
 import { Group, Stack, Text, TextInput } from '@mantine/core';
-import { useForm } from '@mantine/form';
-import { useDisclosure } from '@mantine/hooks';
-import { AtSign, BadgeCheck, LayoutTemplate, Trash2 } from 'lucide-react';
+import { AtSign, BadgeCheck, LayoutTemplate } from 'lucide-react';
 import { type ReactNode, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/send.ts';
-import { AddButton, GuardedButton, GuardedIcon } from '../ui/actions.tsx';
-import { type Column, DataTable } from '../ui/data-table.tsx';
-import { ConfirmDialog, Dialog, DialogForm } from '../ui/dialog.tsx';
+import { AddButton, DeleteIcon, GuardedButton } from '../ui/actions.tsx';
+import { type Column, DataTable, useListQuery } from '../ui/data-table.tsx';
+import { DialogWhile, openDialog, questionTexts } from '../ui/dialog.tsx';
 import { ChoiceFilter, FilterBar, SearchField } from '../ui/filter-bar.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
 import { EmptyState } from '../ui/parts.tsx';
 import { choice, listFields, text, useUrlState } from '../ui/url-state.ts';
-import { useListQuery } from '../ui/use-list-query.ts';
 import { ChannelBadge, DateTime, StatusBadge, type Tone } from '../ui/values.tsx';
 import { AccountChoice } from './account.tsx';
 import { ConnectionChoice } from './connection-choice.tsx';
@@ -22,153 +19,110 @@ type Props = { readonly sender: Sender };
 
 function SenderActions({ sender }: Props) {
   const { t } = useTranslation('operator');
-  const [isAsking, asking] = useDisclosure();
-  const [isRegistering, registering] = useDisclosure();
   const name = sender.name || sender.identity || t('sender.noName');
   return (
     <>
       {sender.identity === null && (
-        <GuardedButton need={OPERATOR} size="xs" leftSection={<BadgeCheck size={14} />} onClick={registering.open}>
+        <GuardedButton
+          need={OPERATOR}
+          size="xs"
+          leftSection={<BadgeCheck size={14} />}
+          onClick={() => openDialog(<RegisterDialog id={sender.id} name={name} />)}
+        >
           {t('sender.register.open')}
         </GuardedButton>
       )}
-      <GuardedIcon need={OPERATOR} label={t('sender.remove.label', { name })} onClick={asking.open}>
-        <Trash2 size={16} />
-      </GuardedIcon>
-      <Remove sender={sender} name={name} opened={isAsking} onClose={asking.close} />
-      <Dialog opened={isRegistering} onClose={registering.close} title={t('sender.register.title', { name })} size="md">
-        {isRegistering && <Register sender={sender} onClose={registering.close} />}
-      </Dialog>
+      <DeleteIcon
+        need={OPERATOR}
+        label={t('sender.remove.label', { name })}
+        question={{
+          ...questionTexts(t, 'sender.remove', { name }),
+          run: () => ok(api.DELETE(`${SENDERS}/{id}`, { params: { path: { id: sender.id } } })),
+          refresh: SENDER_KEYS,
+        }}
+      />
     </>
   );
 }
 
-type RemoveProps = Props & { readonly name: string; readonly opened: boolean; readonly onClose: () => void };
-
-function Remove({ sender: { id }, name, opened, onClose }: RemoveProps) {
-  const { t } = useTranslation('operator');
-  const remove = useAction({
-    run: () => ok(api.DELETE(`${SENDERS}/{id}`, { params: { path: { id } } })),
-    refresh: SENDER_KEYS,
-    done: t('sender.remove.done', { name }),
-    onDone: onClose,
-  });
-  return (
-    <ConfirmDialog
-      opened={opened}
-      onClose={onClose}
-      title={t('sender.remove.title', { name })}
-      action={t('sender.remove.submit')}
-      onConfirm={() => remove.run()}
-      busy={remove.busy}
-    >
-      {t('sender.remove.text')}
-    </ConfirmDialog>
-  );
-}
-
 /** Dialog that registers a requested agent with its ID at Google. */
-function Register({ sender: { id }, onClose }: Props & { readonly onClose: () => void }) {
+function RegisterDialog({ id, name }: { readonly id: Sender['id']; readonly name: string }) {
   const { t } = useTranslation('operator');
-  const form = useForm({
-    initialValues: { identity: '', connection: '' },
-    validate: {
-      identity: (identity) => (identity.trim() === '' ? t('wizard.missing') : null),
-      connection: (name) => (name === '' ? t('route.add.connectionMissing') : null),
-    },
-  });
-  const register = useAction({
-    run: (body: { identity: string; connection: string }) =>
-      ok(api.POST(`${SENDERS}/{id}/register`, { params: { path: { id } }, body })),
-    refresh: SENDER_KEYS,
-    done: t('sender.register.done'),
-    form,
-    onDone: onClose,
-  });
   return (
-    <DialogForm
-      onSubmit={form.onSubmit((values) => register.run(values))}
+    <FormDialog
+      title={t('sender.register.title', { name })}
+      size="md"
+      values={{ identity: '', connection: '' }}
+      validate={{
+        identity: (identity) => (identity.trim() === '' ? t('wizard.missing') : null),
+        connection: (each) => (each === '' ? t('route.add.connectionMissing') : null),
+      }}
+      run={(body) => ok(api.POST(`${SENDERS}/{id}/register`, { params: { path: { id } }, body }))}
+      refresh={SENDER_KEYS}
+      done={t('sender.register.done')}
       action={t('sender.register.submit')}
-      busy={register.busy}
-      onClose={onClose}
     >
-      <Text size="sm">{t('sender.register.text')}</Text>
-      <ConnectionChoice channel="RCS" {...form.getInputProps('connection')} />
-      <TextInput label={t('sender.identity')} dir="ltr" maxLength={128} {...form.getInputProps('identity')} />
-    </DialogForm>
-  );
-}
-
-type AssignProps = { readonly opened: boolean; readonly onClose: () => void; readonly connection: string };
-
-/** Dialog that assigns a WhatsApp number or an RCS agent to an account, or to all. */
-function AssignDialog({ opened, onClose, connection }: AssignProps) {
-  const { t } = useTranslation('operator');
-  return (
-    <Dialog opened={opened} onClose={onClose} title={t('sender.assign.title')}>
-      {opened && <Assign onClose={onClose} connection={connection} />}
-    </Dialog>
+      {(form) => (
+        <>
+          <Text size="sm">{t('sender.register.text')}</Text>
+          <ConnectionChoice channel="RCS" {...form.getInputProps('connection')} />
+          <TextInput label={t('sender.identity')} dir="ltr" maxLength={128} {...form.getInputProps('identity')} />
+        </>
+      )}
+    </FormDialog>
   );
 }
 
 const EVERY = 'every';
-type Values = {
-  readonly identity: string;
-  readonly connection: string;
-  readonly name: string;
-  readonly accountId: string;
-};
 
-function Assign({ onClose, connection }: Omit<AssignProps, 'opened'>) {
+/** Dialog that assigns a WhatsApp number or an RCS agent to an account, or to all. */
+function AssignDialog({ connection }: { readonly connection: string }) {
   const { t } = useTranslation('operator');
-  const form = useForm<Values>({
-    initialValues: { identity: '', connection, name: '', accountId: '' },
-    validate: {
-      identity: (identity) => (identity.trim() === '' ? t('wizard.missing') : null),
-      connection: (name) => (name === '' ? t('route.add.connectionMissing') : null),
-      accountId: (id) => (id === '' ? t('sender.assign.accountMissing') : null),
-    },
-  });
-  const assigning = useAction({
-    run: ({ accountId, identity, ...rest }: Values) =>
-      ok(
-        api.POST(SENDERS, {
-          body: { ...rest, identity: identity.trim(), accountId: accountId === EVERY ? null : Number(accountId) },
-        }),
-      ),
-    refresh: SENDER_KEYS,
-    done: t('sender.assign.done'),
-    form,
-    onDone: onClose,
-  });
   return (
-    <DialogForm
-      onSubmit={form.onSubmit((values) => assigning.run(values))}
+    <FormDialog
+      title={t('sender.assign.title')}
+      values={{ identity: '', connection, name: '', accountId: '' }}
+      validate={{
+        identity: (identity) => (identity.trim() === '' ? t('wizard.missing') : null),
+        connection: (name) => (name === '' ? t('route.add.connectionMissing') : null),
+        accountId: (id) => (id === '' ? t('sender.assign.accountMissing') : null),
+      }}
+      run={({ accountId, identity, ...rest }) =>
+        ok(
+          api.POST(SENDERS, {
+            body: { ...rest, identity: identity.trim(), accountId: accountId === EVERY ? null : Number(accountId) },
+          }),
+        )
+      }
+      refresh={SENDER_KEYS}
+      done={t('sender.assign.done')}
       action={t('sender.assign.submit')}
-      busy={assigning.busy}
-      onClose={onClose}
     >
-      <ConnectionChoice routedBy="sender" {...form.getInputProps('connection')} />
-      <TextInput
-        label={t('sender.identity')}
-        description={t('sender.identityHint')}
-        maxLength={128}
-        dir="ltr"
-        autoComplete="off"
-        {...form.getInputProps('identity')}
-      />
-      <TextInput
-        label={t('sender.shownName')}
-        description={t('sender.shownNameHint')}
-        maxLength={200}
-        {...form.getInputProps('name')}
-      />
-      <AccountChoice
-        label={t('account.word')}
-        also={{ value: EVERY, label: t('sender.everyAccount') }}
-        {...form.getInputProps('accountId')}
-      />
-    </DialogForm>
+      {(form) => (
+        <>
+          <ConnectionChoice routedBy="sender" {...form.getInputProps('connection')} />
+          <TextInput
+            label={t('sender.identity')}
+            description={t('sender.identityHint')}
+            maxLength={128}
+            dir="ltr"
+            autoComplete="off"
+            {...form.getInputProps('identity')}
+          />
+          <TextInput
+            label={t('sender.shownName')}
+            description={t('sender.shownNameHint')}
+            maxLength={200}
+            {...form.getInputProps('name')}
+          />
+          <AccountChoice
+            label={t('account.word')}
+            also={{ value: EVERY, label: t('sender.everyAccount') }}
+            {...form.getInputProps('accountId')}
+          />
+        </>
+      )}
+    </FormDialog>
   );
 }
 
@@ -366,7 +320,9 @@ export function Senders() {
           </EmptyState>
         }
       />
-      <AssignDialog opened={isAdding} onClose={() => setIsAdding(false)} connection={search.add} />
+      <DialogWhile opened={isAdding} onClose={() => setIsAdding(false)}>
+        <AssignDialog connection={search.add} />
+      </DialogWhile>
     </Stack>
   );
 }

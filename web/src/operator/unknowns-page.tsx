@@ -2,15 +2,14 @@ import { Alert, Radio, Stack, Text } from '@mantine/core';
 import { CircleCheckBig, Gavel, Info } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/send.ts';
 import { GuardedButton } from '../ui/actions.tsx';
-import { type Column, DataTable } from '../ui/data-table.tsx';
-import { Dialog, DialogForm } from '../ui/dialog.tsx';
+import { type Column, DataTable, useListQuery } from '../ui/data-table.tsx';
+import { openDialog } from '../ui/dialog.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
 import { EmptyState, PageFrame } from '../ui/parts.tsx';
 import { useRowSelection } from '../ui/table.tsx';
 import { listFields, text, useUrlState } from '../ui/url-state.ts';
-import { useListQuery } from '../ui/use-list-query.ts';
 import { DateTime, MsisdnText, Num } from '../ui/values.tsx';
 import { ConnectionFilterBar } from './connection-choice.tsx';
 import { AccountLink, ConnectionLink, OPERATOR, REFRESH_MS } from './shared.tsx';
@@ -23,7 +22,6 @@ export function Page() {
   const { t } = useTranslation('operator');
   const [search, setSearch] = useUrlState(FIELDS);
   const [selected, setSelected] = useState(NONE);
-  const [settled, setSettled] = useState<readonly string[]>([]);
   const columns = useUnknownColumns();
   const { page, limit, connection } = search;
   const query = useListQuery(
@@ -31,6 +29,8 @@ export function Page() {
     (signal) => listUnknowns({ page, limit, ...(connection && { connection }) }, signal),
     { refetchInterval: REFRESH_MS * 2 },
   );
+  const settleAll = (messageIds: readonly string[]): void =>
+    openDialog(<SettleDialog messageIds={messageIds} onDone={() => setSelected(NONE)} />);
   const shown = (query.data?.data ?? []).map(({ messageId }) => messageId);
   const selection = useRowSelection({ shown, selected, onSelect: setSelected });
   return (
@@ -50,15 +50,14 @@ export function Page() {
         search={search}
         onSearch={setSearch}
         selection={selection}
-        toolbar={<Toolbar count={selected.size} onSettle={() => setSettled([...selected])} />}
+        toolbar={<Toolbar count={selected.size} onSettle={() => settleAll([...selected])} />}
         actions={({ messageId }) => (
-          <GuardedButton need={OPERATOR} size="xs" variant="default" onClick={() => setSettled([messageId])}>
+          <GuardedButton need={OPERATOR} size="xs" variant="default" onClick={() => settleAll([messageId])}>
             {t('unknown.settle.one')}
           </GuardedButton>
         )}
         empty={<EmptyState icon={CircleCheckBig} title={t('unknown.none.title')} text={t('unknown.none.text')} />}
       />
-      <SettleDialog messageIds={settled} onClose={() => setSettled([])} onDone={() => setSelected(NONE)} />
     </PageFrame>
   );
 }
@@ -114,67 +113,46 @@ const Reason = ({ reason }: Pick<Unknown, 'reason'>) => (
   </Text>
 );
 
-type SettleProps = {
-  /** The messages to resolve; the dialog is closed if there are none. */
-  readonly messageIds: readonly string[];
-  readonly onClose: () => void;
-  readonly onDone: () => void;
-};
+type SettleProps = { readonly messageIds: readonly string[]; readonly onDone: () => void };
 
 /** Dialog that sets the outcome of messages, as reported by their carrier. */
-function SettleDialog({ messageIds, onClose, onDone }: SettleProps) {
+function SettleDialog({ messageIds, onDone }: SettleProps) {
   const { t } = useTranslation('operator');
-  const opened = messageIds.length > 0;
   return (
-    <Dialog opened={opened} onClose={onClose} title={t('unknown.settle.title', { count: messageIds.length })}>
-      {opened && <Settle messageIds={messageIds} onClose={onClose} onDone={onDone} />}
-    </Dialog>
-  );
-}
-
-function Settle({ messageIds, onClose, onDone }: SettleProps) {
-  const { t } = useTranslation('operator');
-  const [verdict, setVerdict] = useState<Verdict | ''>('');
-  const settling = useAction({
-    run: (as: Verdict) => settle([...messageIds], as),
-    refresh: UNKNOWN_KEYS,
-    done: ({ settled, results }) =>
-      t(settled === results.length ? 'unknown.settle.done' : 'unknown.settle.some', {
-        count: settled,
-        all: results.length,
-      }),
-    onDone() {
-      onDone();
-      onClose();
-    },
-  });
-  return (
-    <DialogForm
-      onSubmit={() => verdict !== '' && settling.run(verdict)}
-      action={t(verdict === 'not-sent' ? 'unknown.settle.sendAgain' : 'unknown.settle.submit')}
-      busy={settling.busy}
-      disabled={verdict === ''}
-      kind={verdict === 'not-sent' ? 'danger' : 'normal'}
-      onClose={onClose}
+    <FormDialog<{ readonly verdict: Verdict | '' }, Settled>
+      title={t('unknown.settle.title', { count: messageIds.length })}
+      values={{ verdict: '' }}
+      run={({ verdict }) => settle(messageIds, verdict)}
+      refresh={UNKNOWN_KEYS}
+      done={({ settled, results }) =>
+        t(settled === results.length ? 'unknown.settle.done' : 'unknown.settle.some', {
+          count: settled,
+          all: results.length,
+        })
+      }
+      onDone={onDone}
+      action={({ verdict }) => t(verdict === 'not-sent' ? 'unknown.settle.sendAgain' : 'unknown.settle.submit')}
+      isDisabled={({ verdict }) => verdict === ''}
+      kind={({ verdict }) => (verdict === 'not-sent' ? 'danger' : 'normal')}
     >
-      <Text size="sm">{t('unknown.settle.text')}</Text>
-      <Radio.Group
-        value={verdict}
-        onChange={(next) => setVerdict(VERDICTS.find((each) => each === next) ?? '')}
-        label={t('unknown.settle.question')}
-      >
-        <Stack gap="sm" mt="xs">
-          {VERDICTS.map((each) => (
-            <Radio
-              key={each}
-              value={each}
-              label={t(`unknown.verdict.${each}`)}
-              description={t(`unknown.consequence.${each}`)}
-            />
-          ))}
-        </Stack>
-      </Radio.Group>
-    </DialogForm>
+      {(form) => (
+        <>
+          <Text size="sm">{t('unknown.settle.text')}</Text>
+          <Radio.Group label={t('unknown.settle.question')} {...form.getInputProps('verdict')}>
+            <Stack gap="sm" mt="xs">
+              {VERDICTS.map((each) => (
+                <Radio
+                  key={each}
+                  value={each}
+                  label={t(`unknown.verdict.${each}`)}
+                  description={t(`unknown.consequence.${each}`)}
+                />
+              ))}
+            </Stack>
+          </Radio.Group>
+        </>
+      )}
+    </FormDialog>
   );
 }
 
@@ -194,7 +172,10 @@ type Listed = {
 const listUnknowns = (query: Listed, signal: AbortSignal) => ok(api.GET(UNKNOWNS, { params: { query }, signal }));
 type Unknown = Awaited<ReturnType<typeof listUnknowns>>['data'][number];
 
-const settle = (messageIds: string[], as: Verdict) => ok(api.POST(`${UNKNOWNS}/settle`, { body: { messageIds, as } }));
+/** Sets the outcome. The server rejects '', which the form does not submit. */
+const settle = (messageIds: readonly string[], verdict: Verdict | '') =>
+  ok(api.POST(`${UNKNOWNS}/settle`, { body: { messageIds: [...messageIds], as: verdict as Verdict } }));
+type Settled = Awaited<ReturnType<typeof settle>>;
 
 const UNKNOWN_KEYS = [
   ['operator', 'unknowns'],

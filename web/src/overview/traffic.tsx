@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { updateCredit } from '../api/data.ts';
 import { api, ok } from '../api/send.ts';
 import { Chart } from '../ui/chart.tsx';
-import type { ChartRow } from '../ui/chart-props.ts';
+import type { ChartRow } from '../ui/lazy-props.ts';
 import { type Format, useFormat } from '../ui/format.ts';
 import { Section } from '../ui/parts.tsx';
 import { choice, useUrlState } from '../ui/url-state.ts';

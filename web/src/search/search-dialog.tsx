@@ -7,7 +7,7 @@ import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/send.ts';
 import { useSession } from '../api/session.ts';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, DialogWhile } from '../ui/dialog.tsx';
 import { useFormat } from '../ui/format.ts';
 import { ErrorState } from '../ui/parts.tsx';
 import classes from './search.module.css';
@@ -25,9 +25,11 @@ type SearchDialogProps = {
 export function SearchDialog({ opened, onClose, places }: SearchDialogProps) {
   const { t } = useTranslation('search');
   return (
-    <Dialog opened={opened} onClose={onClose} title={t('title')} size="lg">
-      {opened && <Finder places={places} onClose={onClose} />}
-    </Dialog>
+    <DialogWhile opened={opened} onClose={onClose}>
+      <Dialog title={t('title')}>
+        <Finder places={places} onClose={onClose} />
+      </Dialog>
+    </DialogWhile>
   );
 }
 

@@ -4,10 +4,10 @@ import { Globe, Trash2 } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { AddButton, CopyButton, GuardedButton, GuardedIcon } from '../ui/actions.tsx';
-import { ConfirmDialog, Dialog, DialogForm } from '../ui/dialog.tsx';
+import { ConfirmDialog, Dialog, DialogWhile } from '../ui/dialog.tsx';
+import { DialogButtons } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
-import { EmptyState, ErrorState, Section, useLast } from '../ui/parts.tsx';
-import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { EmptyState, ErrorState, Section, TableSkeleton, useLast } from '../ui/parts.tsx';
 import { Facts, StatusBadge } from '../ui/values.tsx';
 import classes from './blocks.module.css';
 import { type AllowListUpdate, NEED, settingsQuery, useUpdateAllowList } from './security-settings.ts';
@@ -102,9 +102,11 @@ function Address({ address }: { readonly address: string }) {
 function AddDialog({ opened, onClose, ...rest }: AllowListDialogProps & { readonly opened: boolean }) {
   const { t } = useTranslation('security');
   return (
-    <Dialog opened={opened} onClose={onClose} title={t('addresses.addTitle')} size="md">
-      {opened && <Add onClose={onClose} {...rest} />}
-    </Dialog>
+    <DialogWhile opened={opened} onClose={onClose}>
+      <Dialog title={t('addresses.addTitle')} size="md">
+        <Add onClose={onClose} {...rest} />
+      </Dialog>
+    </DialogWhile>
   );
 }
 
@@ -113,32 +115,35 @@ function Add({ settings, change, onClose }: AllowListDialogProps) {
   const [range, setRange] = useState('');
   const { ipAllowList, enforced, callerAddress } = settings;
   return (
-    <DialogForm
-      onSubmit={() => range.trim() !== '' && change.run({ ipAllowList: [...ipAllowList, range.trim()], enforced })}
-      action={t('addresses.addSubmit')}
-      busy={change.busy}
-      onClose={onClose}
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (range.trim() !== '') change.run({ ipAllowList: [...ipAllowList, range.trim()], enforced });
+      }}
     >
-      <TextInput
-        label={t('addresses.range')}
-        description={t('addresses.rangeHint')}
-        placeholder="203.0.113.0/24"
-        value={range}
-        error={change.fault}
-        onChange={(event) => setRange(event.currentTarget.value)}
-        maxLength={100}
-        data-autofocus
-        spellCheck={false}
-        autoComplete="off"
-        required
-      />
-      {range !== callerAddress && (
-        <Button variant="subtle" size="xs" w="fit-content" onClick={() => setRange(callerAddress)}>
-          {t('addresses.useYours', { address: callerAddress })}
-        </Button>
-      )}
-      {enforced && <Alert color="blue">{t('addresses.atOnce')}</Alert>}
-    </DialogForm>
+      <Stack>
+        <TextInput
+          label={t('addresses.range')}
+          description={t('addresses.rangeHint')}
+          placeholder="203.0.113.0/24"
+          value={range}
+          error={change.fault}
+          onChange={(event) => setRange(event.currentTarget.value)}
+          maxLength={100}
+          data-autofocus
+          spellCheck={false}
+          autoComplete="off"
+          required
+        />
+        {range !== callerAddress && (
+          <Button variant="subtle" size="xs" w="fit-content" onClick={() => setRange(callerAddress)}>
+            {t('addresses.useYours', { address: callerAddress })}
+          </Button>
+        )}
+        {enforced && <Alert color="blue">{t('addresses.atOnce')}</Alert>}
+        <DialogButtons onClose={onClose} action={t('addresses.addSubmit')} busy={change.busy} />
+      </Stack>
+    </form>
   );
 }
 

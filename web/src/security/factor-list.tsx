@@ -1,24 +1,20 @@
 import { Alert, Button, Center, Code, Group, SimpleGrid, Skeleton, Stack, Text, TextInput } from '@mantine/core';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { KeyRound, LifeBuoy, Smartphone } from 'lucide-react';
-import { type ReactNode, useState } from 'react';
+import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { encode } from 'uqr';
-import { useAction } from '../api/action.ts';
 import { canUsePasskeys, makePasskeyWith, useProblemText } from '../api/passkey.ts';
 import { ApiError, api, ok } from '../api/send.ts';
 import { CopyButton } from '../ui/actions.tsx';
-import { ConfirmDialog, Dialog, DialogForm } from '../ui/dialog.tsx';
-import { ErrorState, Section, useLast } from '../ui/parts.tsx';
-import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { confirm, openDialog } from '../ui/dialog.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
+import { ErrorState, Section, TableSkeleton } from '../ui/parts.tsx';
 import { DateTime } from '../ui/values.tsx';
-
-type Removal = 'totp' | Passkey;
 
 /** The factors of the user, each with a button that removes it. */
 function FactorList({ factors: { totp, passkeys } }: { readonly factors: Factors }) {
   const { t } = useTranslation('security');
-  const [removing, setRemoving] = useState<Removal | null>(null);
   return (
     <Stack gap="sm" component="ul" m={0} p={0} style={{ listStyle: 'none' }}>
       {totp !== null && (
@@ -27,7 +23,7 @@ function FactorList({ factors: { totp, passkeys } }: { readonly factors: Factors
           name={t('factors.totp')}
           since={totp.confirmedAt}
           usedAt={null}
-          onRemove={() => setRemoving('totp')}
+          remove={removeTotp}
         />
       )}
       {passkeys.map((passkey) => (
@@ -37,10 +33,9 @@ function FactorList({ factors: { totp, passkeys } }: { readonly factors: Factors
           name={passkey.name}
           since={passkey.createdAt}
           usedAt={passkey.lastUsedAt}
-          onRemove={() => setRemoving(passkey)}
+          remove={() => removePasskey(passkey.id)}
         />
       ))}
-      <RemoveDialog removal={removing} onClose={() => setRemoving(null)} />
     </Stack>
   );
 }
@@ -50,11 +45,20 @@ type RowProps = {
   readonly name: string;
   readonly since: string;
   readonly usedAt: string | null;
-  readonly onRemove: () => void;
+  readonly remove: () => Promise<unknown>;
 };
 
-function Row({ icon, name, since, usedAt, onRemove }: RowProps) {
+function Row({ icon, name, since, usedAt, remove }: RowProps) {
   const { t } = useTranslation('security');
+  const ask = (): void =>
+    confirm({
+      title: t('factors.removeTitle', { name }),
+      text: t('factors.removeText'),
+      action: t('factors.remove'),
+      run: remove,
+      refresh: AFFECTED,
+      done: t('factors.removed', { name }),
+    });
   return (
     <Group component="li" justify="space-between" wrap="nowrap">
       <Group gap="xs" wrap="nowrap" style={{ minWidth: 0 }}>
@@ -74,81 +78,67 @@ function Row({ icon, name, since, usedAt, onRemove }: RowProps) {
           </Text>
         </Stack>
       </Group>
-      <Button variant="default" size="xs" onClick={onRemove} aria-label={t('factors.removeOne', { name })}>
+      <Button variant="default" size="xs" onClick={ask} aria-label={t('factors.removeOne', { name })}>
         {t('factors.remove')}
       </Button>
     </Group>
   );
 }
 
-function RemoveDialog({ removal, onClose }: { readonly removal: Removal | null; readonly onClose: () => void }) {
-  const { t } = useTranslation('security');
-  const shown = useLast(removal);
-  const name = shown === null || shown === 'totp' ? t('factors.totp') : shown.name;
-  const remove = useAction({
-    run: (what: Removal) => (what === 'totp' ? removeTotp() : removePasskey(what.id)),
-    refresh: AFFECTED,
-    done: t('factors.removed', { name }),
-    onDone: onClose,
-  });
-  return (
-    <ConfirmDialog
-      opened={removal !== null}
-      onClose={onClose}
-      title={t('factors.removeTitle', { name })}
-      action={t('factors.remove')}
-      onConfirm={() => removal !== null && remove.run(removal)}
-      busy={remove.busy}
-    >
-      {t('factors.removeText')}
-    </ConfirmDialog>
-  );
-}
+type AddDialogProps = { readonly onAdded: () => void };
 
 /** Adds an authenticator app: shows the QR code, asks for a first code, and shows the recovery codes. */
-function TotpDialog(props: AddDialogProps) {
-  const { t } = useTranslation('security');
-  return <AddDialog {...props} title={t('factors.totpTitle')} form={(form) => <Enrolment {...form} />} />;
-}
-
-function Enrolment({ onClose, onMade }: AddFormProps) {
+function TotpDialog({ onAdded }: AddDialogProps) {
   const { t } = useTranslation('security');
   const problemText = useProblemText();
-  const [code, setCode] = useState('');
-  // A secret is made for each opening, and not again while the dialog is open.
-  const begun = useQuery({ queryKey: ['totp-enrolment'], queryFn: beginTotp, staleTime: Infinity, gcTime: 0 });
-  const confirm = useAction({
-    run: () => confirmTotp(code),
-    refresh: AFFECTED,
-    quiet: true,
-    done: t('factors.totpDone'),
-    onDone: ({ recoveryCodes }) => onMade(recoveryCodes),
-  });
-  if (begun.error !== null) return <ErrorState error={begun.error} onRetry={() => void begun.refetch()} />;
-  const isWrong = confirm.error instanceof ApiError && confirm.error.details.length > 0;
   return (
-    <DialogForm
-      onSubmit={() => code.trim() !== '' && confirm.run()}
+    <FormDialog
+      title={t('factors.totpTitle')}
+      size="md"
+      values={{ code: '' }}
+      run={({ code }) => confirmTotp(code)}
+      refresh={AFFECTED}
+      quiet
+      done={t('factors.totpDone')}
+      onDone={onAdded}
       action={t('factors.totpSubmit')}
-      busy={confirm.busy}
-      disabled={begun.data === undefined}
-      onClose={onClose}
+      isDisabled={({ code }) => code.trim() === ''}
+      result={({ recoveryCodes }) => recoveryCodes && <RecoveryCodes codes={recoveryCodes} />}
+      finish={t('factors.codesDone')}
     >
-      <Text size="sm">{t('factors.totpText')}</Text>
-      {begun.data === undefined ? <Skeleton h={240} /> : <Secret {...begun.data} />}
-      {confirm.error !== null && !isWrong && <Alert color="red">{problemText(confirm.error)}</Alert>}
-      <TextInput
-        label={t('factors.code')}
-        value={code}
-        onChange={(event) => setCode(event.currentTarget.value)}
-        error={isWrong && t('factors.wrongCode')}
-        inputMode="numeric"
-        autoComplete="one-time-code"
-        maxLength={10}
-        data-autofocus
-      />
-    </DialogForm>
+      {(form, { error }) => {
+        const isWrong = error instanceof ApiError && error.details.length > 0;
+        return (
+          <>
+            <Text size="sm">{t('factors.totpText')}</Text>
+            <NewSecret />
+            {error !== null && !isWrong && <Alert color="red">{problemText(error)}</Alert>}
+            <TextInput
+              label={t('factors.code')}
+              inputMode="numeric"
+              autoComplete="one-time-code"
+              maxLength={10}
+              data-autofocus
+              {...form.getInputProps('code')}
+              error={isWrong && t('factors.wrongCode')}
+            />
+          </>
+        );
+      }}
+    </FormDialog>
   );
+}
+
+/** The secret of a new app. It is made for each opening of the dialog, and not again while that is open. */
+function NewSecret() {
+  const { data, error, refetch } = useQuery({
+    queryKey: ['totp-enrolment'],
+    queryFn: beginTotp,
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+  });
+  if (data) return <Secret {...data} />;
+  return error ? <ErrorState error={error} onRetry={() => void refetch()} /> : <Skeleton h={240} />;
 }
 
 function Secret({ uri, secret }: { readonly uri: string; readonly secret: string }) {
@@ -181,16 +171,23 @@ export function OwnFactors({ onAdded }: OwnFactorsProps) {
 
 function Loaded({ factors, onAdded }: OwnFactorsProps & { readonly factors: Factors }) {
   const { t } = useTranslation('security');
-  const [adding, setAdding] = useState<'totp' | 'passkey' | null>(null);
-  const close = (): void => setAdding(null);
+  const added = (): void => onAdded?.();
   const hasAny = factors.totp !== null || factors.passkeys.length > 0;
   const buttons = (
     <>
-      <Button variant="default" leftSection={<Smartphone size={16} />} onClick={() => setAdding('totp')}>
+      <Button
+        variant="default"
+        leftSection={<Smartphone size={16} />}
+        onClick={() => openDialog(<TotpDialog onAdded={added} />)}
+      >
         {t(factors.totp === null ? 'factors.totpAdd' : 'factors.totpReplace')}
       </Button>
       {canUsePasskeys() && (
-        <Button variant="default" leftSection={<KeyRound size={16} />} onClick={() => setAdding('passkey')}>
+        <Button
+          variant="default"
+          leftSection={<KeyRound size={16} />}
+          onClick={() => openDialog(<PasskeyDialog onAdded={added} />)}
+        >
           {t('factors.passkeyAdd')}
         </Button>
       )}
@@ -207,8 +204,6 @@ function Loaded({ factors, onAdded }: OwnFactorsProps & { readonly factors: Fact
         )}
       </Section>
       {hasAny && <RecoverySection left={factors.recoveryCodesLeft} />}
-      <TotpDialog opened={adding === 'totp'} onClose={close} onAdded={() => onAdded?.()} />
-      <PasskeyDialog opened={adding === 'passkey'} onClose={close} onAdded={() => onAdded?.()} />
     </Stack>
   );
 }
@@ -216,120 +211,79 @@ function Loaded({ factors, onAdded }: OwnFactorsProps & { readonly factors: Fact
 /** The number of recovery codes left, and a button that makes new ones. */
 function RecoverySection({ left }: { readonly left: number }) {
   const { t } = useTranslation('security');
-  const [isAsking, setAsking] = useState(false);
-  const [codes, setCodes] = useState<readonly string[] | null>(null);
-  const renew = useAction({
-    run: renewRecoveryCodes,
-    refresh: AFFECTED,
-    onDone({ recoveryCodes }) {
-      setAsking(false);
-      setCodes(recoveryCodes);
-    },
-  });
   const button = (
-    <Button variant="default" onClick={() => setAsking(true)}>
+    <Button variant="default" onClick={() => openDialog(<RenewDialog />)}>
       {t('factors.renew')}
     </Button>
   );
   return (
     <Section title={t('factors.recovery')} description={t('factors.recoveryText')} actions={button}>
       <Text size="sm">{t('factors.recoveryLeft', { count: left })}</Text>
-      <ConfirmDialog
-        opened={isAsking}
-        onClose={() => setAsking(false)}
-        title={t('factors.renewTitle')}
-        action={t('factors.renew')}
-        onConfirm={() => renew.run()}
-        busy={renew.busy}
-        kind="normal"
-      >
-        {t('factors.renewText')}
-      </ConfirmDialog>
-      <Dialog opened={codes !== null} onClose={() => setCodes(null)} title={t('factors.recovery')} size="md" locked>
-        {codes !== null && <RecoveryCodes codes={codes} onClose={() => setCodes(null)} />}
-      </Dialog>
     </Section>
   );
 }
 
-/** Adds a passkey: asks for a name, then the browser asks for the passkey; shows the recovery codes. */
-function PasskeyDialog(props: AddDialogProps) {
+/** Dialog that replaces the recovery codes and shows the new ones. */
+function RenewDialog() {
   const { t } = useTranslation('security');
-  return <AddDialog {...props} title={t('factors.passkeyTitle')} form={(form) => <Naming {...form} />} />;
+  return (
+    <FormDialog
+      title={t('factors.renewTitle')}
+      size="md"
+      values={{}}
+      run={renewRecoveryCodes}
+      refresh={AFFECTED}
+      action={t('factors.renew')}
+      result={({ recoveryCodes }) => <RecoveryCodes codes={recoveryCodes} />}
+      finish={t('factors.codesDone')}
+    >
+      {() => <Text size="sm">{t('factors.renewText')}</Text>}
+    </FormDialog>
+  );
 }
 
-function Naming({ onClose, onMade }: AddFormProps) {
+/** Adds a passkey: asks for a name, then the browser asks for the passkey; shows the recovery codes. */
+function PasskeyDialog({ onAdded }: AddDialogProps) {
   const { t } = useTranslation('security');
   const problemText = useProblemText();
-  const [name, setName] = useState('');
-  const add = useAction({
-    run: () => addPasskey(name.trim()),
-    refresh: AFFECTED,
-    quiet: true,
-    done: t('factors.passkeyDone'),
-    onDone: ({ recoveryCodes }) => onMade(recoveryCodes),
-  });
   return (
-    <DialogForm
-      onSubmit={() => name.trim() !== '' && add.run()}
+    <FormDialog
+      title={t('factors.passkeyTitle')}
+      size="md"
+      values={{ name: '' }}
+      run={({ name }) => addPasskey(name.trim())}
+      refresh={AFFECTED}
+      quiet
+      done={t('factors.passkeyDone')}
+      onDone={onAdded}
       action={t('factors.passkeySubmit')}
-      busy={add.busy}
-      onClose={onClose}
+      isDisabled={({ name }) => name.trim() === ''}
+      result={({ recoveryCodes }) => recoveryCodes && <RecoveryCodes codes={recoveryCodes} />}
+      finish={t('factors.codesDone')}
     >
-      <Text size="sm">{t('factors.passkeyText')}</Text>
-      {add.error !== null && <Alert color="red">{problemText(add.error)}</Alert>}
-      <TextInput
-        label={t('factors.passkeyName')}
-        description={t('factors.passkeyNameHint')}
-        value={name}
-        onChange={(event) => setName(event.currentTarget.value)}
-        maxLength={100}
-        data-autofocus
-        required
-      />
-    </DialogForm>
+      {(form, { error }) => (
+        <>
+          <Text size="sm">{t('factors.passkeyText')}</Text>
+          {error !== null && <Alert color="red">{problemText(error)}</Alert>}
+          <TextInput
+            label={t('factors.passkeyName')}
+            description={t('factors.passkeyNameHint')}
+            maxLength={100}
+            data-autofocus
+            required
+            {...form.getInputProps('name')}
+          />
+        </>
+      )}
+    </FormDialog>
   );
 }
-
-type AddDialogProps = {
-  readonly opened: boolean;
-  readonly onClose: () => void;
-  /** Called after `onClose` when a factor was added and all about it was shown. */
-  readonly onAdded: () => void;
-};
-
-type AddFormProps = {
-  readonly onClose: () => void;
-  /** Takes the recovery codes that came with the factor; null if there are codes already. */
-  readonly onMade: (codes: readonly string[] | null) => void;
-};
-
-type Props = AddDialogProps & { readonly title: string; readonly form: (props: AddFormProps) => ReactNode };
-
-/** A dialog that adds a factor with this form, and then shows the recovery codes, if any came with it. */
-function AddDialog({ opened, onClose, onAdded, title, form }: Props) {
-  const [codes, setCodes] = useState<readonly string[] | null>(null);
-  const finish = (): void => {
-    setCodes(null);
-    onClose();
-    onAdded();
-  };
-  const onMade = (made: readonly string[] | null): void => (made === null ? finish() : setCodes(made));
-  return (
-    <Dialog opened={opened} onClose={codes === null ? onClose : finish} title={title} size="md" locked={codes !== null}>
-      {codes !== null && <RecoveryCodes codes={codes} onClose={finish} />}
-      {opened && codes === null && form({ onClose, onMade })}
-    </Dialog>
-  );
-}
-
-type RecoveryCodesProps = { readonly codes: readonly string[]; readonly onClose: () => void };
 
 /** The recovery codes, which are shown only once. */
-function RecoveryCodes({ codes, onClose }: RecoveryCodesProps) {
+function RecoveryCodes({ codes }: { readonly codes: readonly string[] }) {
   const { t } = useTranslation('security');
   return (
-    <Stack>
+    <>
       <Alert color="amber" icon={<LifeBuoy size={18} />} title={t('factors.codesTitle')}>
         <Text size="sm">{t('factors.codesText')}</Text>
       </Alert>
@@ -342,11 +296,8 @@ function RecoveryCodes({ codes, onClose }: RecoveryCodesProps) {
           </li>
         ))}
       </SimpleGrid>
-      <Group justify="space-between">
-        <CopyButton text={codes.join('\n')} label={t('factors.codesCopy')} />
-        <Button onClick={onClose}>{t('factors.codesDone')}</Button>
-      </Group>
-    </Stack>
+      <CopyButton text={codes.join('\n')} label={t('factors.codesCopy')} />
+    </>
   );
 }
 
@@ -362,7 +313,6 @@ export const factorsQuery = queryOptions({
 
 /** The second factors of the user. */
 type Factors = Awaited<ReturnType<NonNullable<typeof factorsQuery.queryFn>>>;
-type Passkey = Factors['passkeys'][number];
 
 const beginTotp = () => ok(api.POST(`${OWN}/totp`));
 const confirmTotp = (code: string) => ok(api.POST(`${OWN}/totp/confirm`, { body: { code } }));

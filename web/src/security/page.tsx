@@ -1,21 +1,18 @@
 import { Badge, Button, Group, Stack, Tabs, Text } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { Building2, Laptop, LogOut, MonitorSmartphone, Smartphone } from 'lucide-react';
-import { Suspense, useMemo, useState } from 'react';
+import { Suspense, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useAction } from '../api/action.ts';
 import { lazyPart } from '../api/load.ts';
 import { api, ok } from '../api/send.ts';
 import { useSession } from '../api/session.ts';
 import { GuardedIcon } from '../ui/actions.tsx';
-import { type Column, DataTable } from '../ui/data-table.tsx';
-import { ConfirmDialog } from '../ui/dialog.tsx';
+import { type Column, DataTable, useListQuery } from '../ui/data-table.tsx';
+import { confirm, questionTexts } from '../ui/dialog.tsx';
 import { ChoiceFilter, FilterBar } from '../ui/filter-bar.tsx';
 import { Hint } from '../ui/hint.tsx';
-import { ButtonLink, EmptyState, PageFrame, useLast } from '../ui/parts.tsx';
-import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { ButtonLink, EmptyState, PageFrame, TableSkeleton } from '../ui/parts.tsx';
 import { choice, listFields, useUrlState } from '../ui/url-state.ts';
-import { useListQuery } from '../ui/use-list-query.ts';
 import { DateTime } from '../ui/values.tsx';
 import { deviceOf } from './security-settings.ts';
 
@@ -92,7 +89,6 @@ const SESSION_FIELDS = { ...listFields(), whose: choice(['all']) };
 function SessionList() {
   const { t } = useTranslation('security');
   const [search, setSearch] = useUrlState(SESSION_FIELDS);
-  const [ending, setEnding] = useState<Entry | 'others' | null>(null);
   const { may, isElsewhere } = useSession();
   const mayAll = may({ scope: 'keys' });
   const all = mayAll && (isElsewhere || search.whose === 'all');
@@ -101,6 +97,15 @@ function SessionList() {
     listSessions({ page, limit, ...(all && { all }) }, signal),
   );
   const columns = useSessionColumns(all);
+  const endAll = (): void =>
+    confirm({
+      title: t('endOthers.title'),
+      text: t('endOthers.text'),
+      action: t('endOthers.submit'),
+      run: endOthers,
+      refresh: [['sessions']],
+      done: (count) => t('endOthers.done', { count }),
+    });
   const hasOthers = !all && (query.data?.total ?? 0) > 1;
   return (
     <>
@@ -114,7 +119,7 @@ function SessionList() {
           />
         )}
         {hasOthers && (
-          <Button variant="default" leftSection={<LogOut size={16} />} onClick={() => setEnding('others')}>
+          <Button variant="default" leftSection={<LogOut size={16} />} onClick={endAll}>
             {t('endOthers.open')}
           </Button>
         )}
@@ -127,25 +132,26 @@ function SessionList() {
         rowId={({ id }) => String(id)}
         search={search}
         onSearch={setSearch}
-        actions={(entry) => <EndIcon entry={entry} onClick={() => setEnding(entry)} />}
+        actions={(entry) => <EndIcon entry={entry} />}
         empty={<EmptyState icon={MonitorSmartphone} title={t('session.none')} text={t('session.noneText')} />}
       />
-      <EndDialog entry={ending === 'others' ? null : ending} onClose={() => setEnding(null)} />
-      <EndOthersDialog opened={ending === 'others'} onClose={() => setEnding(null)} />
     </>
   );
 }
 
-function EndIcon({ entry, onClick }: { readonly entry: Entry; readonly onClick: () => void }) {
+function EndIcon({ entry }: { readonly entry: Entry }) {
   const { t } = useTranslation('security');
-  const device = useDeviceName()(entry);
+  const { id, username, current } = entry;
+  const names = { username, device: useDeviceName()(entry) };
+  const ask = (): void =>
+    confirm({ ...questionTexts(t, 'end', names), run: () => endSession(id), refresh: [['sessions']] });
   // Viewers may end sessions too, because they see only their own.
   return (
     <GuardedIcon
       need={{ write: false }}
-      reason={entry.current && t('end.current')}
-      label={t('end.label', { device, username: entry.username })}
-      onClick={onClick}
+      reason={current && t('end.current')}
+      label={t('end.label', names)}
+      onClick={ask}
     >
       <LogOut size={16} />
     </GuardedIcon>
@@ -213,58 +219,6 @@ function TabName({ tab, isRefused }: { readonly tab: Tab; readonly isRefused: bo
         {name}
       </Tabs.Tab>
     </Hint>
-  );
-}
-
-type EndDialogProps = { readonly entry: Entry | null; readonly onClose: () => void };
-
-/** Confirms that a session is ended; null closes the dialog. */
-function EndDialog({ entry, onClose }: EndDialogProps) {
-  const { t } = useTranslation('security');
-  const deviceName = useDeviceName();
-  const shown = useLast(entry);
-  const names = { username: shown?.username ?? '', device: shown === null ? '' : deviceName(shown) };
-  const end = useAction({
-    run: endSession,
-    refresh: [['sessions']],
-    done: t('end.done', names),
-    onDone: onClose,
-  });
-  return (
-    <ConfirmDialog
-      opened={entry !== null}
-      onClose={onClose}
-      title={t('end.title', names)}
-      action={t('end.submit')}
-      onConfirm={() => entry && end.run(entry.id)}
-      busy={end.busy}
-    >
-      {t('end.text', names)}
-    </ConfirmDialog>
-  );
-}
-
-type EndOthersProps = { readonly opened: boolean; readonly onClose: () => void };
-
-function EndOthersDialog({ opened, onClose }: EndOthersProps) {
-  const { t } = useTranslation('security');
-  const end = useAction<void, number>({
-    run: endOthers,
-    refresh: [['sessions']],
-    done: (count) => t('endOthers.done', { count }),
-    onDone: onClose,
-  });
-  return (
-    <ConfirmDialog
-      opened={opened}
-      onClose={onClose}
-      title={t('endOthers.title')}
-      action={t('endOthers.submit')}
-      onConfirm={() => end.run()}
-      busy={end.busy}
-    >
-      {t('endOthers.text')}
-    </ConfirmDialog>
   );
 }
 

@@ -1,15 +1,14 @@
 import { Button, Group, Input, NativeSelect, Radio, SimpleGrid, Stack, Textarea, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { ImagePlus } from 'lucide-react';
-import { Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { lazyPart } from '../api/load.ts';
+import type { Media } from '../api/media.ts';
 import { type Network, type TemplateOption, templateQuery } from '../api/networks.ts';
 import { GuardedButton } from '../ui/actions.tsx';
-import { Dialog } from '../ui/dialog.tsx';
+import { openDialog } from '../ui/dialog.tsx';
 import { PartsCounter } from '../ui/message.tsx';
 import { ErrorState } from '../ui/parts.tsx';
-import { TableSkeleton } from '../ui/table-skeleton.tsx';
 import { type Channel, type DraftForm, hasText, KINDS } from './draft.ts';
 import type { Preview } from './faults.tsx';
 
@@ -206,13 +205,16 @@ function TextLength({ form, preview }: TextLengthProps) {
   );
 }
 
-const MediaPicker = lazyPart(() => import('../ui/media-picker.tsx').then((file) => ({ default: file.MediaPicker })));
+const MediaDialog = lazyPart(() => import('../ui/media-picker.tsx').then((file) => ({ default: file.MediaDialog })));
 
 /** The field for a card's image or video, from the account's files. */
 function PictureField({ form }: { readonly form: DraftForm }) {
   const { t } = useTranslation('send');
-  const [isOpen, setIsOpen] = useState(false);
   const { picture } = form.values;
+  const choose = ({ id, name, url, mimeType }: Media): void => {
+    form.setFieldValue('picture', { id, name, url, isImage: mimeType.startsWith('image/') });
+    form.clearFieldError('picture');
+  };
   return (
     <Input.Wrapper label={t('picture')} labelElement="div" error={form.errors['picture']}>
       <Group mt={4} gap="xs">
@@ -221,7 +223,7 @@ function PictureField({ form }: { readonly form: DraftForm }) {
           variant="default"
           size="xs"
           leftSection={<ImagePlus size={15} />}
-          onClick={() => setIsOpen(true)}
+          onClick={() => openDialog(<MediaDialog title={t('pictureChoose')} onChoose={choose} />)}
         >
           {picture === null ? t('pictureChoose') : picture.name}
         </GuardedButton>
@@ -231,19 +233,6 @@ function PictureField({ form }: { readonly form: DraftForm }) {
           </Button>
         )}
       </Group>
-      <Dialog opened={isOpen} onClose={() => setIsOpen(false)} title={t('pictureChoose')} size="xl">
-        <Suspense fallback={<TableSkeleton rows={3} />}>
-          {isOpen && (
-            <MediaPicker
-              onChoose={({ id, name, url, mimeType }) => {
-                form.setFieldValue('picture', { id, name, url, isImage: mimeType.startsWith('image/') });
-                form.clearFieldError('picture');
-                setIsOpen(false);
-              }}
-            />
-          )}
-        </Suspense>
-      </Dialog>
     </Input.Wrapper>
   );
 }

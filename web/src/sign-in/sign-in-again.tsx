@@ -3,7 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/send.ts';
 import { type Session, sessionQuery } from '../api/session.ts';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, DialogWhile } from '../ui/dialog.tsx';
 import { SignInForm } from './password-step.tsx';
 
 type SignInAgainProps = { readonly opened: boolean; readonly onSettled: (given: boolean) => void };
@@ -23,8 +23,8 @@ export function SignInAgain({ opened, onSettled }: SignInAgainProps) {
     onSettled(true);
   };
   return (
-    <Dialog opened={opened} onClose={() => onSettled(false)} title={t('again.title')} size="sm" locked onTop>
-      {opened && (
+    <DialogWhile opened={opened} onClose={() => onSettled(false)}>
+      <Dialog title={t('again.title')} size="sm" locked onTop>
         <Stack>
           <Text size="sm">{t('again.text')}</Text>
           <SignInForm username={before?.user.username} onSignedIn={(session) => void proceed(session)} />
@@ -32,8 +32,8 @@ export function SignInAgain({ opened, onSettled }: SignInAgainProps) {
             {t('again.leave')}
           </Button>
         </Stack>
-      )}
-    </Dialog>
+      </Dialog>
+    </DialogWhile>
   );
 }
 

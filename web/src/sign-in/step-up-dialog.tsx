@@ -6,7 +6,7 @@ import { useAction } from '../api/action.ts';
 import { canUsePasskeys, useProblemText } from '../api/passkey.ts';
 import { ApiError } from '../api/send.ts';
 import { useSession } from '../api/session.ts';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, DialogWhile } from '../ui/dialog.tsx';
 import {
   beginCompanyStepUp,
   CodeField,
@@ -23,9 +23,11 @@ type StepUpDialogProps = { readonly opened: boolean; readonly onSettled: (given:
 export function StepUpDialog({ opened, onSettled }: StepUpDialogProps) {
   const { t } = useTranslation('sign-in');
   return (
-    <Dialog opened={opened} onClose={() => onSettled(false)} title={t('stepUp.title')} size="sm" onTop>
-      {opened && <Confirm onSettled={onSettled} />}
-    </Dialog>
+    <DialogWhile opened={opened} onClose={() => onSettled(false)}>
+      <Dialog title={t('stepUp.title')} size="sm" onTop>
+        <Confirm onSettled={onSettled} />
+      </Dialog>
+    </DialogWhile>
   );
 }
 

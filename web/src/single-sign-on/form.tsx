@@ -2,13 +2,13 @@ import { Alert, Button, Group, Input, PasswordInput, Select, Stack, Switch, Tags
 import { useForm } from '@mantine/form';
 import { useQuery } from '@tanstack/react-query';
 import { Plus, Trash2 } from 'lucide-react';
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { useProblemText } from '../api/passkey.ts';
 import { api, ok } from '../api/send.ts';
 import { GuardedButton, GuardedIcon } from '../ui/actions.tsx';
-import { ConfirmDialog } from '../ui/dialog.tsx';
+import { confirm, questionTexts } from '../ui/dialog.tsx';
 import { Section } from '../ui/parts.tsx';
 import {
   adminsQuery,
@@ -243,28 +243,15 @@ function Row({ form, index }: { readonly form: SettingsFormApi; readonly index: 
 /** The button that removes the settings, after a confirmation. */
 function RemoveButton() {
   const { t } = useTranslation('single-sign-on');
-  const [isOpen, setIsOpen] = useState(false);
-  const remove = useAction({
-    run: () => ok(api.DELETE(PATH)),
-    refresh: [settingsQuery.queryKey, ['audit'], ['sign-in-options']],
-    done: t('remove.done'),
-    onDone: () => setIsOpen(false),
-  });
+  const ask = (): void =>
+    confirm({
+      ...questionTexts(t, 'remove'),
+      run: () => ok(api.DELETE(PATH)),
+      refresh: [settingsQuery.queryKey, ['audit'], ['sign-in-options']],
+    });
   return (
-    <>
-      <GuardedButton need={NEED} type="button" variant="default" color="red" onClick={() => setIsOpen(true)}>
-        {t('remove.open')}
-      </GuardedButton>
-      <ConfirmDialog
-        opened={isOpen}
-        onClose={() => setIsOpen(false)}
-        title={t('remove.title')}
-        action={t('remove.submit')}
-        onConfirm={() => remove.run()}
-        busy={remove.busy}
-      >
-        {t('remove.text')}
-      </ConfirmDialog>
-    </>
+    <GuardedButton need={NEED} type="button" variant="default" color="red" onClick={ask}>
+      {t('remove.open')}
+    </GuardedButton>
   );
 }

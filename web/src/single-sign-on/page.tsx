@@ -6,8 +6,7 @@ import { useAction } from '../api/action.ts';
 import { lazyPart } from '../api/load.ts';
 import { api, ok } from '../api/send.ts';
 import { CopyButton, GuardedButton } from '../ui/actions.tsx';
-import { ErrorState, PageFrame, HelpLink, Section } from '../ui/parts.tsx';
-import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { ErrorState, HelpLink, PageFrame, Section, TableSkeleton } from '../ui/parts.tsx';
 import { DateTime, Facts, StatusBadge } from '../ui/values.tsx';
 import { type Domain, NEED, PATH, type Stored, settingsQuery, type Trial } from './settings.ts';
 

@@ -1,5 +1,4 @@
 import {
-  Button,
   Checkbox,
   Code,
   Group,
@@ -11,18 +10,17 @@ import {
   Textarea,
   TextInput,
 } from '@mantine/core';
-import { useForm } from '@mantine/form';
-import { Pencil, PlugZap, RefreshCw, Trash2 } from 'lucide-react';
-import { type ReactNode, useMemo, useState } from 'react';
+import type { UseFormReturnType } from '@mantine/form';
+import { Pencil, PlugZap, RefreshCw } from 'lucide-react';
+import { type ReactNode, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/send.ts';
-import { AddButton, GuardedIcon, SecretOnce } from '../ui/actions.tsx';
-import { type Column, DataTable } from '../ui/data-table.tsx';
-import { ConfirmDialog, Dialog, DialogButtons, DialogForm } from '../ui/dialog.tsx';
-import { EmptyState, PageFrame, useLast } from '../ui/parts.tsx';
+import { AddButton, DeleteIcon, GuardedIcon, SecretOnce } from '../ui/actions.tsx';
+import { type Column, DataTable, useListQuery } from '../ui/data-table.tsx';
+import { openDialog, questionTexts } from '../ui/dialog.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
+import { EmptyState, PageFrame } from '../ui/parts.tsx';
 import { listFields, useUrlState } from '../ui/url-state.ts';
-import { useListQuery } from '../ui/use-list-query.ts';
 import { DateTime, Num } from '../ui/values.tsx';
 import {
   ALPHABETS,
@@ -38,7 +36,7 @@ import {
   settingsOf,
 } from './credential.ts';
 
-type SettingsFieldsProps = { readonly form: Pick<ReturnType<typeof useForm<Settings>>, 'getInputProps'> };
+type SettingsFieldsProps = { readonly form: Pick<UseFormReturnType<Settings>, 'getInputProps'> };
 
 const FIGURE = { min: 1, allowDecimal: false, hideControls: true } as const;
 const LINES = { autosize: true, minRows: 1, maxRows: 8 } as const;
@@ -97,34 +95,22 @@ function SettingsFields({ form }: SettingsFieldsProps) {
 
 const FIELDS = listFields();
 
-/** The open dialog and the credential it is about. */
-type Open = { readonly what: 'create' } | { readonly what: CredentialAction; readonly credential: Credential } | null;
-
 /** The page of the credentials with which programs bind over SMPP. */
 export function Page() {
   const { t } = useTranslation('smpp');
-  const [open, setOpen] = useState<Open>(null);
-  const close = (): void => setOpen(null);
-  const shown = (what: CredentialAction): Credential | null => (open?.what === what ? open.credential : null);
   const create = (
-    <AddButton need={NEED} onClick={() => setOpen({ what: 'create' })}>
+    <AddButton need={NEED} onClick={() => openDialog(<CreateDialog />)}>
       {t('create.open')}
     </AddButton>
   );
   return (
     <PageFrame title={t('title')} description={t('description')} actions={create}>
-      <CredentialTable create={create} onOpen={setOpen} />
-      <CreateDialog opened={open?.what === 'create'} onClose={close} />
-      <ChangeDialog credential={shown('change')} onClose={close} />
-      <RotateDialog credential={shown('rotate')} onClose={close} />
-      <DeleteDialog credential={shown('delete')} onClose={close} />
+      <CredentialTable create={create} />
     </PageFrame>
   );
 }
 
-type CredentialTableProps = { readonly create: ReactNode; readonly onOpen: (open: Open) => void };
-
-function CredentialTable({ create, onOpen }: CredentialTableProps) {
+function CredentialTable({ create }: { readonly create: ReactNode }) {
   const { t } = useTranslation('smpp');
   const [search, setSearch] = useUrlState(FIELDS);
   const columns = useCredentialColumns();
@@ -138,9 +124,7 @@ function CredentialTable({ create, onOpen }: CredentialTableProps) {
       rowId={({ id }) => String(id)}
       search={search}
       onSearch={setSearch}
-      actions={(credential) => (
-        <CredentialActions credential={credential} onOpen={(what) => onOpen({ what, credential })} />
-      )}
+      actions={(credential) => <CredentialActions credential={credential} />}
       empty={
         <EmptyState icon={PlugZap} title={t('empty.title')} text={t('empty.text')} help="smpp#credentials">
           {create}
@@ -203,192 +187,107 @@ function Name({ credential: { name, systemId } }: { readonly credential: Credent
   );
 }
 
-type CreateDialogProps = { readonly opened: boolean; readonly onClose: () => void };
-
-/** Dialog that creates a credential. Its password is shown once and forgotten when the dialog closes. */
-function CreateDialog({ opened, onClose }: CreateDialogProps) {
+/** Dialog that creates a credential. Its password is shown once. */
+function CreateDialog() {
   const { t } = useTranslation('smpp');
-  const [isCreated, setCreated] = useState(false);
-  const close = (): void => {
-    setCreated(false);
-    onClose();
-  };
   return (
-    <Dialog opened={opened} onClose={close} title={t('create.title')} locked={isCreated}>
-      {opened && <Create onClose={close} onCreated={() => setCreated(true)} />}
-    </Dialog>
-  );
-}
-
-type CreateProps = Pick<CreateDialogProps, 'onClose'> & { readonly onCreated: () => void };
-
-function Create({ onClose, onCreated }: CreateProps) {
-  const { t } = useTranslation('smpp');
-  const form = useForm<Settings>({
-    initialValues: NEW_SETTINGS,
-    validate: { name: (name) => (name.trim() === '' ? t('create.nameMissing') : null) },
-  });
-  const create = useAction({
-    run: (settings: Settings) => ok(api.POST(CREDENTIALS, { body: bodyOf(settings) })),
-    refresh: [['smpp']],
-    form,
-    onDone: onCreated,
-  });
-  if (create.result !== undefined) return <Issued credential={create.result} onClose={onClose} />;
-  return (
-    <DialogForm
-      onSubmit={form.onSubmit((values) => create.run(values))}
+    <FormDialog
+      title={t('create.title')}
+      values={NEW_SETTINGS}
+      validate={{ name: (name) => (name.trim() === '' ? t('create.nameMissing') : null) }}
+      run={(settings) => ok(api.POST(CREDENTIALS, { body: bodyOf(settings) }))}
+      refresh={[['smpp']]}
       action={t('create.submit')}
-      busy={create.busy}
-      onClose={onClose}
+      result={(credential) => <Issued credential={credential} />}
+      finish={t('create.done')}
     >
-      <SettingsFields form={form} />
-    </DialogForm>
+      {(form) => <SettingsFields form={form} />}
+    </FormDialog>
   );
 }
 
-type RotateDialogProps = { readonly credential: Credential | null; readonly onClose: () => void };
+type DialogProps = { readonly credential: Credential };
 
-/** Dialog that gives a credential a new password, which is shown once; null closes it. */
-function RotateDialog({ credential, onClose }: RotateDialogProps) {
-  const { t } = useTranslation('smpp');
-  const shown = useLast(credential);
-  const [isRotated, setRotated] = useState(false);
-  const close = (): void => {
-    setRotated(false);
-    onClose();
-  };
-  const title = t('rotate.title', { name: shown ? nameOf(shown) : '' });
-  return (
-    <Dialog opened={credential !== null} onClose={close} title={title} locked={isRotated}>
-      {credential && <Rotate id={credential.id} onClose={close} onRotated={() => setRotated(true)} />}
-    </Dialog>
-  );
-}
-
-type RotateProps = { readonly id: number; readonly onClose: () => void; readonly onRotated: () => void };
-
-function Rotate({ id, onClose, onRotated }: RotateProps) {
-  const { t } = useTranslation('smpp');
-  const rotate = useAction({
-    run: () => ok(api.POST(`${CREDENTIALS}/{id}/rotate`, { params: { path: { id } } })),
-    refresh: [['smpp']],
-    onDone: onRotated,
-  });
-  if (rotate.result !== undefined) return <Issued credential={rotate.result} onClose={onClose} />;
-  return (
-    <Stack>
-      <Text size="sm">{t('rotate.text')}</Text>
-      <DialogButtons
-        onClose={onClose}
-        action={t('rotate.submit')}
-        busy={rotate.busy}
-        kind="danger"
-        onConfirm={() => rotate.run()}
-      />
-    </Stack>
-  );
-}
-
-type ChangeDialogProps = { readonly credential: Credential | null; readonly onClose: () => void };
-
-/** Dialog that changes a credential; null closes it. */
-function ChangeDialog({ credential, onClose }: ChangeDialogProps) {
-  const { t } = useTranslation('smpp');
-  const shown = useLast(credential);
-  const title = t('change.title', { name: shown ? nameOf(shown) : '' });
-  return (
-    <Dialog opened={credential !== null} onClose={onClose} title={title}>
-      {credential && <Change credential={credential} onClose={onClose} />}
-    </Dialog>
-  );
-}
-
-function Change({ credential, onClose }: { readonly credential: Credential; readonly onClose: () => void }) {
+/** Dialog that gives a credential a new password, which is shown once. */
+function RotateDialog({ credential }: DialogProps) {
   const { t } = useTranslation('smpp');
   const { id } = credential;
-  const form = useForm<Settings>({ initialValues: settingsOf(credential) });
-  const change = useAction({
-    run: (settings: Settings) =>
-      ok(api.PATCH(`${CREDENTIALS}/{id}`, { params: { path: { id } }, body: bodyOf(settings) })),
-    refresh: [['smpp']],
-    done: t('change.done', { name: nameOf(credential) }),
-    form,
-    onDone: onClose,
-  });
   return (
-    <DialogForm
-      onSubmit={form.onSubmit((values) => change.run(values))}
-      action={t('ui:save')}
-      busy={change.busy}
-      onClose={onClose}
+    <FormDialog
+      title={t('rotate.title', { name: nameOf(credential) })}
+      values={{}}
+      run={() => ok(api.POST(`${CREDENTIALS}/{id}/rotate`, { params: { path: { id } } }))}
+      refresh={[['smpp']]}
+      action={t('rotate.submit')}
+      kind="danger"
+      result={(issued) => <Issued credential={issued} />}
+      finish={t('create.done')}
     >
-      <SettingsFields form={form} />
-    </DialogForm>
+      {() => <Text size="sm">{t('rotate.text')}</Text>}
+    </FormDialog>
   );
 }
 
-type DeleteDialogProps = { readonly credential: Credential | null; readonly onClose: () => void };
-
-/** Confirms that a credential is deleted; null closes the dialog. */
-function DeleteDialog({ credential, onClose }: DeleteDialogProps) {
+/** Dialog that changes a credential. */
+function ChangeDialog({ credential }: DialogProps) {
   const { t } = useTranslation('smpp');
-  const shown = useLast(credential);
-  const name = shown === null ? '' : nameOf(shown);
-  const remove = useAction({
-    run: (id: number) => ok(api.DELETE(`${CREDENTIALS}/{id}`, { params: { path: { id } } })),
-    refresh: [['smpp']],
-    done: t('delete.done', { name }),
-    onDone: onClose,
-  });
-  return (
-    <ConfirmDialog
-      opened={credential !== null}
-      onClose={onClose}
-      title={t('delete.title', { name })}
-      action={t('delete.submit')}
-      onConfirm={() => credential && remove.run(credential.id)}
-      busy={remove.busy}
-    >
-      {t('delete.text')}
-    </ConfirmDialog>
-  );
-}
-
-/** Actions for one credential. */
-type CredentialAction = 'change' | 'rotate' | 'delete';
-
-type CredentialActionsProps = {
-  readonly credential: Credential;
-  readonly onOpen: (what: CredentialAction) => void;
-};
-
-const ICONS = { change: Pencil, rotate: RefreshCw, delete: Trash2 } as const;
-
-/** The actions for one credential. The page owns the dialogs, because rows may disappear while one is open. */
-function CredentialActions({ credential, onOpen }: CredentialActionsProps) {
-  const { t } = useTranslation('smpp');
+  const { id } = credential;
   const name = nameOf(credential);
-  return (['change', 'rotate', 'delete'] as const).map((what) => {
-    const Icon = ICONS[what];
-    return (
-      <GuardedIcon key={what} need={NEED} label={t(`${what}.label`, { name })} onClick={() => onOpen(what)}>
-        <Icon size={16} />
-      </GuardedIcon>
-    );
-  });
+  return (
+    <FormDialog
+      title={t('change.title', { name })}
+      values={settingsOf(credential)}
+      run={(settings) => ok(api.PATCH(`${CREDENTIALS}/{id}`, { params: { path: { id } }, body: bodyOf(settings) }))}
+      refresh={[['smpp']]}
+      done={t('change.done', { name })}
+      action={t('ui:save')}
+    >
+      {(form) => <SettingsFields form={form} />}
+    </FormDialog>
+  );
 }
 
-type IssuedProps = {
-  readonly credential: { readonly systemId: string; readonly password: string };
-  readonly onClose: () => void;
-};
+/** The actions for one credential. */
+function CredentialActions({ credential }: DialogProps) {
+  const { t } = useTranslation('smpp');
+  const { id } = credential;
+  const name = nameOf(credential);
+  return (
+    <>
+      <GuardedIcon
+        need={NEED}
+        label={t('change.label', { name })}
+        onClick={() => openDialog(<ChangeDialog credential={credential} />)}
+      >
+        <Pencil size={16} />
+      </GuardedIcon>
+      <GuardedIcon
+        need={NEED}
+        label={t('rotate.label', { name })}
+        onClick={() => openDialog(<RotateDialog credential={credential} />)}
+      >
+        <RefreshCw size={16} />
+      </GuardedIcon>
+      <DeleteIcon
+        need={NEED}
+        label={t('delete.label', { name })}
+        question={{
+          ...questionTexts(t, 'delete', { name }),
+          run: () => ok(api.DELETE(`${CREDENTIALS}/{id}`, { params: { path: { id } } })),
+          refresh: [['smpp']],
+        }}
+      />
+    </>
+  );
+}
+
+type IssuedProps = { readonly credential: { readonly systemId: string; readonly password: string } };
 
 /** Credentials with which a client binds: the password is shown only here. */
-function Issued({ credential: { systemId, password }, onClose }: IssuedProps) {
+function Issued({ credential: { systemId, password } }: IssuedProps) {
   const { t } = useTranslation('smpp');
   return (
-    <Stack>
+    <>
       <Group gap="xs">
         <Text size="sm">{t('column.systemId')}</Text>
         <Code aria-label={t('column.systemId')} dir="ltr">
@@ -396,9 +295,6 @@ function Issued({ credential: { systemId, password }, onClose }: IssuedProps) {
         </Code>
       </Group>
       <SecretOnce label={t('password')} secret={password} />
-      <Group justify="flex-end">
-        <Button onClick={onClose}>{t('create.done')}</Button>
-      </Group>
-    </Stack>
+    </>
   );
 }

@@ -3,15 +3,13 @@ import { useQuery } from '@tanstack/react-query';
 import { Link2, RefreshCw, TriangleAlert } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useAction } from '../api/action.ts';
 import { notify } from '../api/notify.ts';
 import { useProblemText } from '../api/passkey.ts';
 import { ApiError, api, ok } from '../api/send.ts';
 import type { Need } from '../api/session.ts';
 import { GuardedButton } from '../ui/actions.tsx';
-import { ConfirmDialog, SidePanel } from '../ui/dialog.tsx';
-import { ErrorState, PageFrame, useLast } from '../ui/parts.tsx';
-import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { confirm, questionTexts, SidePanel } from '../ui/dialog.tsx';
+import { ErrorState, PageFrame, TableSkeleton, useLast } from '../ui/parts.tsx';
 import { DateTime, Facts, StatusBadge } from '../ui/values.tsx';
 import classes from './social.module.css';
 
@@ -23,7 +21,8 @@ type NetworkCardProps = {
   /** Starts connecting. `since` is when the profile to be replaced was connected; null if there is none. */
   readonly onConnect: (since: string | null) => void;
   readonly onGiveUp: () => void;
-  readonly onOpen: (what: 'disconnect' | 'linked') => void;
+  /** Shows the pages linked to the profile. */
+  readonly onLinked: () => void;
 };
 
 /** The card of one network: its connected profile and the possible actions. */
@@ -71,7 +70,7 @@ function About({ network: { platform } }: Pick<NetworkCardProps, 'network'>) {
   );
 }
 
-function Connected({ profile, onOpen }: NetworkCardProps & { readonly profile: Profile }) {
+function Connected({ profile, onLinked }: NetworkCardProps & { readonly profile: Profile }) {
   const { t } = useTranslation('social');
   const { linkedCount, linkedFault, tokenExpiresAt, connectedAt, disconnected } = profile;
   return (
@@ -97,7 +96,7 @@ function Connected({ profile, onOpen }: NetworkCardProps & { readonly profile: P
               linkedCount === 0 ? (
                 t('fact.noneLinked')
               ) : (
-                <Anchor component="button" type="button" size="sm" onClick={() => onOpen('linked')}>
+                <Anchor component="button" type="button" size="sm" onClick={onLinked}>
                   {t('fact.linkedCount', { count: linkedCount })}
                 </Anchor>
               ),
@@ -173,8 +172,14 @@ function Failed({ connecting }: { readonly connecting: Connecting & { readonly s
   );
 }
 
-function Actions({ network: { label }, profile, connecting, onConnect, onOpen }: NetworkCardProps) {
+function Actions({ network: { label, platform }, profile, connecting, onConnect }: NetworkCardProps) {
   const { t } = useTranslation('social');
+  const disconnect = (): void =>
+    confirm({
+      ...questionTexts(t, 'disconnect', { network: label }),
+      run: () => ok(api.DELETE(`${SOCIALS}/{platform}`, { params: { path: { platform } } })),
+      refresh: [['socials']],
+    });
   const busy = connecting?.step === 'asking';
   return (
     <Group gap={4} mt="auto" justify="flex-end">
@@ -185,7 +190,7 @@ function Actions({ network: { label }, profile, connecting, onConnect, onOpen }:
           color="red"
           size="sm"
           aria-label={t('disconnect.label', { network: label })}
-          onClick={() => onOpen('disconnect')}
+          onClick={disconnect}
         >
           {t('disconnect.open')}
         </GuardedButton>
@@ -268,13 +273,10 @@ function useConnecting() {
 /** Poll interval while the user confirms at a network, in another tab. */
 const WAITING_MS = 2_000;
 
-/** The open dialog and its network. */
-type Open = { readonly what: 'disconnect' | 'linked'; readonly network: Network } | null;
-
 /** The page of the account's social profiles. */
 export function Page() {
   const { t } = useTranslation('social');
-  const [open, setOpen] = useState<Open>(null);
+  const [linked, setLinked] = useState<Network | null>(null);
   const connecting = useConnecting();
   const profiles = useQuery({
     queryKey: ['socials'],
@@ -292,7 +294,6 @@ export function Page() {
         <ErrorState error={profiles.error} onRetry={() => void profiles.refetch()} />
       </PageFrame>
     );
-  const chosen = (what: 'disconnect' | 'linked'): Network | null => (open?.what === what ? open.network : null);
   return (
     <PageFrame title={t('title')} description={t('description')}>
       {profiles.data === undefined ? (
@@ -307,13 +308,12 @@ export function Page() {
               connecting={connecting.of(network.platform)}
               onConnect={(since) => connecting.begin(network.platform, since)}
               onGiveUp={() => connecting.giveUp(network.platform)}
-              onOpen={(what) => setOpen({ what, network })}
+              onLinked={() => setLinked(network)}
             />
           ))}
         </SimpleGrid>
       )}
-      <DisconnectDialog network={chosen('disconnect')} onClose={() => setOpen(null)} />
-      <LinkedPanel network={chosen('linked')} onClose={() => setOpen(null)} />
+      <LinkedPanel network={linked} onClose={() => setLinked(null)} />
     </PageFrame>
   );
 }
@@ -390,32 +390,3 @@ const findProfile = (platform: Platform, signal: AbortSignal) =>
 
 const connectProfile = (platform: Platform) =>
   ok(api.POST(`${SOCIALS}/{platform}/connect`, { params: { path: { platform } } }));
-
-const disconnectProfile = (platform: Platform) =>
-  ok(api.DELETE(`${SOCIALS}/{platform}`, { params: { path: { platform } } }));
-
-type DisconnectDialogProps = { readonly network: Network | null; readonly onClose: () => void };
-
-/** Confirms that a profile is revoked and deleted; null closes the dialog. */
-function DisconnectDialog({ network, onClose }: DisconnectDialogProps) {
-  const { t } = useTranslation('social');
-  const name = useLast(network)?.label ?? '';
-  const disconnect = useAction({
-    run: disconnectProfile,
-    refresh: [['socials']],
-    done: t('disconnect.done', { network: name }),
-    onDone: onClose,
-  });
-  return (
-    <ConfirmDialog
-      opened={network !== null}
-      onClose={onClose}
-      title={t('disconnect.title', { network: name })}
-      action={t('disconnect.submit')}
-      onConfirm={() => network && disconnect.run(network.platform)}
-      busy={disconnect.busy}
-    >
-      {t('disconnect.text', { network: name })}
-    </ConfirmDialog>
-  );
-}

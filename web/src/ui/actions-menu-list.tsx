@@ -1,6 +1,6 @@
 import { Menu, Text } from '@mantine/core';
 import { Fragment } from 'react';
-import type { MenuAction } from './menu-action.ts';
+import type { MenuAction } from './lazy-props.ts';
 import { type OpenerButton, useOpenWhenDrawn } from './parts.tsx';
 
 type ActionsMenuListProps = { readonly button: OpenerButton; readonly actions: readonly MenuAction[] };

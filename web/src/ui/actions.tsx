@@ -10,13 +10,15 @@ import {
   Text,
 } from '@mantine/core';
 import { useClipboard } from '@mantine/hooks';
-import { Check, Copy, EllipsisVertical, KeyRound, Plus } from 'lucide-react';
+import { Check, Copy, EllipsisVertical, KeyRound, Plus, Trash2 } from 'lucide-react';
 import type { ComponentProps, MouseEventHandler, ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { lazyPart } from '../api/load.ts';
 import { type Need, useSession } from '../api/session.ts';
+import { confirm } from './dialog.tsx';
+import type { Question } from './lazy-props.ts';
 import { Hint } from './hint.tsx';
-import type { MenuAction } from './menu-action.ts';
+import type { MenuAction } from './lazy-props.ts';
 import { OnDemand, type OpenerButton } from './parts.tsx';
 
 type GuardProps = {
@@ -61,6 +63,15 @@ export function GuardedIcon({
     </ActionIcon>,
   );
 }
+
+type DeleteIconProps = Pick<GuardProps, 'need' | 'reason'> & { readonly label: string; readonly question: Question };
+
+/** The icon that deletes an item of a list, after a confirmation. */
+export const DeleteIcon = ({ question, ...rest }: DeleteIconProps) => (
+  <GuardedIcon {...rest} onClick={() => confirm(question)}>
+    <Trash2 size={16} />
+  </GuardedIcon>
+);
 
 /**
  * Returns the reason why the action is not available, as a sentence; undefined if it is. For menu items and switches.

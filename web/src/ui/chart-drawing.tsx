@@ -1,5 +1,5 @@
 import { AreaChart, BarChart } from '@mantine/charts';
-import type { ChartProps } from './chart-props.ts';
+import type { ChartProps } from './lazy-props.ts';
 import { useFormat } from './format.ts';
 import '@mantine/charts/styles.layer.css';
 

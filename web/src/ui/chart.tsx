@@ -3,9 +3,9 @@ import { ChartLine, Table2 } from 'lucide-react';
 import { Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { lazyPart } from '../api/load.ts';
-import classes from './chart.module.css';
-import type { ChartProps } from './chart-props.ts';
+import type { ChartProps } from './lazy-props.ts';
 import { useFormat } from './format.ts';
+import { SmallTable } from './small-table.tsx';
 
 /** Recharts is 117 kB, so it is loaded with the first chart. */
 const Drawing = lazyPart(() => import('./chart-drawing.tsx').then(({ ChartDrawing }) => ({ default: ChartDrawing })));
@@ -58,31 +58,20 @@ const Legend = ({ series }: Pick<ChartProps, 'series'>) => (
 function Figures({ label, rowLabel, rows, series, height = 260 }: ChartProps) {
   const format = useFormat();
   return (
-    <div style={{ maxHeight: height, overflow: 'auto' }} tabIndex={0} role="region" aria-label={label}>
-      <table aria-label={label} className={classes.figures}>
-        <thead>
-          <tr>
-            <th>{rowLabel}</th>
-            {series.map((each) => (
-              <th key={each.name} className={classes.figure}>
-                {each.label}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={row.label}>
-              <td>{row.label}</td>
-              {series.map(({ name }) => (
-                <td key={name} className={classes.figure}>
-                  {format.number(row.values[name] ?? 0)}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <SmallTable
+      label={label}
+      maxHeight={height}
+      rows={rows}
+      rowId={(row) => row.label}
+      columns={[
+        { id: 'label', header: rowLabel, cell: (row) => row.label },
+        ...series.map(({ name, label: header }) => ({
+          id: name,
+          header,
+          align: 'right' as const,
+          cell: (row: (typeof rows)[number]) => format.number(row.values[name] ?? 0),
+        })),
+      ]}
+    />
   );
 }

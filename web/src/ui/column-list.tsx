@@ -1,7 +1,7 @@
 import { Checkbox, Popover, Stack } from '@mantine/core';
 import { cloneElement } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { ColumnChoiceProps } from './column-choice-props.ts';
+import type { ColumnChoiceProps } from './lazy-props.ts';
 import { type OpenerButton, useOpenWhenDrawn } from './parts.tsx';
 
 /** The list of `ColumnChoice`, loaded on the first click. The first column cannot be hidden. */

@@ -1,14 +1,14 @@
 import { Button, Group, NativeSelect, Pagination, Stack, Text, UnstyledButton } from '@mantine/core';
 import { useLocalStorage } from '@mantine/hooks';
+import { keepPreviousData, type QueryKey, type UseQueryOptions, useQuery } from '@tanstack/react-query';
 import { ArrowDown, ArrowUp, ArrowUpDown, Columns3 } from 'lucide-react';
 import { type ReactNode, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { lazyPart } from '../api/load.ts';
-import type { ColumnChoiceProps, HideableColumn } from './column-choice-props.ts';
+import type { ColumnChoiceProps, HideableColumn } from './lazy-props.ts';
 import classes from './data-table.module.css';
 import { useFormat } from './format.ts';
-import { ErrorState, OnDemand, useIsPhone } from './parts.tsx';
-import { TableSkeleton } from './table-skeleton.tsx';
+import { ErrorState, OnDemand, TableSkeleton, useIsPhone } from './parts.tsx';
 
 /** One column of a table. */
 export type Column<T> = {
@@ -276,3 +276,16 @@ export function ColumnChoice(props: ColumnChoiceProps) {
     </OnDemand>
   );
 }
+
+/** The query for a `DataTable`. The previous rows stay while another page or filter is loading. */
+export const useListQuery = <Row,>(
+  queryKey: QueryKey,
+  fetchPage: (signal: AbortSignal) => Promise<ListPage<Row>>,
+  options: Pick<UseQueryOptions<ListPage<Row>>, 'refetchInterval' | 'enabled'> = {},
+) =>
+  useQuery({
+    queryKey,
+    queryFn: ({ signal }) => fetchPage(signal),
+    placeholderData: keepPreviousData<ListPage<Row>>,
+    ...options,
+  });

@@ -1,10 +1,20 @@
-import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 
 /** The formatters for numbers, amounts and times in the chosen language. */
 export function useFormat() {
   const { i18n } = useTranslation('ui');
-  return useMemo(() => createFormat(localeOf(i18n.language)), [i18n.language]);
+  return formatOf(localeOf(i18n.language));
+}
+
+const formats = new Map<string, Format>();
+
+/** The formatters of a locale. `Intl` formatters are slow to make, and every cell with a time uses them. */
+function formatOf(locale: string): Format {
+  const known = formats.get(locale);
+  if (known !== undefined) return known;
+  const made = createFormat(locale);
+  formats.set(locale, made);
+  return made;
 }
 
 /** Valid language tags; some browsers report invalid ones such as `en-US@posix`. */

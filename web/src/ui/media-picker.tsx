@@ -3,25 +3,39 @@ import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { listMedia, type Media } from '../api/media.ts';
+import { Dialog } from './dialog.tsx';
+import { useDialog } from './lazy-props.ts';
 import { SearchField } from './filter-bar.tsx';
 import { DropArea, Thumbnail, UploadList, useUploads } from './media.tsx';
 import classes from './media-picker.module.css';
-import { ErrorState } from './parts.tsx';
-import { TableSkeleton } from './table-skeleton.tsx';
+import { ErrorState, TableSkeleton } from './parts.tsx';
 
 const PAGE_SIZE = 24;
 
-/** A picker for a file of the library or a new upload, which is chosen once it is uploaded. For use in a dialog. */
-export function MediaPicker({ onChoose }: { readonly onChoose: (media: Media) => void }) {
+type MediaDialogProps = { readonly title: string; readonly onChoose: (media: Media) => void };
+
+/** Dialog that picks a file of the library or a new upload, which is chosen once it is uploaded. */
+export const MediaDialog = ({ title, onChoose }: MediaDialogProps) => (
+  <Dialog title={title} size="xl">
+    <Picker onChoose={onChoose} />
+  </Dialog>
+);
+
+function Picker({ onChoose }: Pick<MediaDialogProps, 'onChoose'>) {
   const { t } = useTranslation('ui');
+  const { close } = useDialog();
   const [name, setName] = useState('');
-  const uploads = useUploads(onChoose);
+  const choose = (media: Media): void => {
+    onChoose(media);
+    close();
+  };
+  const uploads = useUploads(choose);
   return (
     <Stack>
       <DropArea onFiles={uploads.add} />
       <UploadList rows={uploads.rows} />
       <SearchField wide label={t('mediaPicker.search')} value={name} onChange={setName} />
-      <Library name={name} onChoose={onChoose} />
+      <Library name={name} onChoose={choose} />
     </Stack>
   );
 }

@@ -8,10 +8,12 @@ import {
   Code,
   Group,
   Paper,
+  Skeleton,
   Stack,
   Text,
   ThemeIcon,
   Title,
+  VisuallyHidden,
 } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { Link, useRouterState } from '@tanstack/react-router';
@@ -332,4 +334,17 @@ export function useLast<T>(value: T | null): T | null {
   const [last, setLast] = useState(value);
   if (value !== null && value !== last) setLast(value);
   return value ?? last;
+}
+
+/** A placeholder for a table that is loading. */
+export function TableSkeleton({ rows = 8 }: { readonly rows?: number }) {
+  const { t } = useTranslation('ui');
+  return (
+    <Stack gap="xs" role="status">
+      <VisuallyHidden>{t('loading')}</VisuallyHidden>
+      {Array.from({ length: rows }, (_, row) => (
+        <Skeleton key={row} h={36} />
+      ))}
+    </Stack>
+  );
 }

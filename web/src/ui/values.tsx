@@ -328,3 +328,15 @@ export const MsisdnText = ({ number }: { readonly number: string | null | undefi
 export function Money({ amount, currency }: { readonly amount: number | null; readonly currency: string }) {
   return <span className="tabular">{useFormat().money(amount, currency)}</span>;
 }
+
+/** The name of a custom field as people write it: with blanks for underscores, and without the `customFields.` of a path. */
+export const customFieldName = (field: string): string => field.replace(/^customFields\./, '').replaceAll('_', ' ');
+
+/** Returns a function that names a field of contacts: a standard one in the language of the user, a custom one. */
+export function useFieldName(): (field: string) => string {
+  const { t, i18n } = useTranslation('ui');
+  return (field) => {
+    const key = `contactField.${field}`;
+    return i18n.exists(key, { ns: 'ui' }) ? t(key) : customFieldName(field);
+  };
+}

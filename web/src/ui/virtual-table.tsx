@@ -6,8 +6,7 @@ import { memo, type ReactNode, useEffect, useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Column, ListPage } from './data-table.tsx';
 import { useFormat } from './format.ts';
-import { ErrorState, useIsPhone } from './parts.tsx';
-import { TableSkeleton } from './table-skeleton.tsx';
+import { ErrorState, TableSkeleton, useIsPhone } from './parts.tsx';
 import classes from './virtual-table.module.css';
 
 export type VirtualTableProps<T> = {

@@ -1,52 +1,23 @@
 import { Badge, Group, List, Text, VisuallyHidden } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { Check, KeyRound, Minus, ShieldOff, Trash2, UserCog, UsersRound } from 'lucide-react';
-import { useMemo, useState } from 'react';
+import { Check, KeyRound, Minus, ShieldOff, UserCog, UsersRound } from 'lucide-react';
+import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/send.ts';
 import { useSession } from '../api/session.ts';
-import { AddButton, GuardedIcon } from '../ui/actions.tsx';
-import { type Column, DataTable } from '../ui/data-table.tsx';
-import { ConfirmDialog } from '../ui/dialog.tsx';
-import { EmptyState, PageFrame, Section, useLast } from '../ui/parts.tsx';
+import { AddButton, DeleteIcon, GuardedIcon } from '../ui/actions.tsx';
+import { type Column, DataTable, useListQuery } from '../ui/data-table.tsx';
+import { confirm, openDialog, questionTexts } from '../ui/dialog.tsx';
+import { EmptyState, PageFrame, Section } from '../ui/parts.tsx';
 import { listFields, useUrlState } from '../ui/url-state.ts';
-import { useListQuery } from '../ui/use-list-query.ts';
 import { DateTime } from '../ui/values.tsx';
 import { CreateDialog, Invitations, PasswordDialog, RoleDialog } from './invitations.tsx';
 import classes from './role-table.module.css';
 import { listUsers, NEED, ROLES, type Role, USERS, type User } from './user.tsx';
 
-type RemoveDialogProps = { readonly user: User | null; readonly onClose: () => void };
-
-/** Confirms that a user is removed, and lists the API keys that are revoked with them; null closes the dialog. */
-function RemoveDialog({ user, onClose }: RemoveDialogProps) {
-  const { t } = useTranslation('users');
-  const shown = useLast(user);
-  const username = shown?.username ?? '';
-  const remove = useAction({
-    run: (id: number) => ok(api.DELETE(`${USERS}/{id}`, { params: { path: { id } } })),
-    refresh: [['users'], ['api-keys'], ['sessions'], ['audit']],
-    done: t('remove.done', { username }),
-    onDone: onClose,
-  });
-  return (
-    <ConfirmDialog
-      opened={user !== null}
-      onClose={onClose}
-      title={t('remove.title', { username })}
-      action={t('remove.submit')}
-      onConfirm={() => user && remove.run(user.id)}
-      busy={remove.busy}
-    >
-      <Text size="sm">{t('remove.text')}</Text>
-      {shown && <Keys userId={shown.id} />}
-    </ConfirmDialog>
-  );
-}
-
 const MAX_SHOWN = 5;
 
+/** The API keys that are revoked with a user. */
 function Keys({ userId }: { readonly userId: number }) {
   const { t } = useTranslation('users');
   const query = { userId, page: 0, limit: MAX_SHOWN };
@@ -129,37 +100,26 @@ function Answer({ isYes }: { readonly isYes: boolean }) {
 
 const FIELDS = listFields();
 
-/** The open dialog and its user. */
-type Open = { readonly what: 'create' } | { readonly what: What; readonly user: User } | null;
-
-/** The page of the account's contacts. */
+/** The page of the account's users. */
 export function Page() {
   const { t } = useTranslation('users');
-  const [open, setOpen] = useState<Open>(null);
-  const close = (): void => setOpen(null);
-  const about = (what: What): User | null => (open?.what === what ? open.user : null);
   const create = (
-    <AddButton need={NEED} onClick={() => setOpen({ what: 'create' })}>
+    <AddButton need={NEED} onClick={() => openDialog(<CreateDialog />)}>
       {t('create.open')}
     </AddButton>
   );
   return (
     <PageFrame title={t('title')} description={t('description')} actions={create}>
-      <UserTable onOpen={(what, user) => setOpen({ what, user })} />
+      <UserTable />
       <Invitations />
       <Section title={t('roles.title')} description={t('roles.text')}>
         <RoleTable />
       </Section>
-      <CreateDialog opened={open?.what === 'create'} onClose={close} />
-      <RoleDialog user={about('role')} onClose={close} />
-      <PasswordDialog user={about('password')} onClose={close} />
-      <RemoveFactorsDialog user={about('factors')} onClose={close} />
-      <RemoveDialog user={about('remove')} onClose={close} />
     </PageFrame>
   );
 }
 
-function UserTable({ onOpen }: { readonly onOpen: (what: What, user: User) => void }) {
+function UserTable() {
   const { t } = useTranslation('users');
   const [search, setSearch] = useUrlState(FIELDS);
   const columns = useUserColumns();
@@ -173,28 +133,32 @@ function UserTable({ onOpen }: { readonly onOpen: (what: What, user: User) => vo
       rowId={({ id }) => String(id)}
       search={search}
       onSearch={setSearch}
-      actions={(user) => <UserActions user={user} onOpen={(what) => onOpen(what, user)} />}
+      actions={(user) => <UserActions user={user} />}
       empty={<EmptyState icon={UsersRound} title={t('empty.title')} text={t('empty.text')} />}
     />
   );
 }
 
-type What = 'role' | 'password' | 'factors' | 'remove';
-type UserActionsProps = { readonly user: User; readonly onOpen: (what: What) => void };
-
 /** The actions for one user; unavailable ones show the reason. */
-function UserActions({ user, onOpen }: UserActionsProps) {
+function UserActions({ user }: { readonly user: User }) {
   const { t } = useTranslation('users');
-  const { username } = user;
+  const { id, username } = user;
   const untouchable = useLockReason()(user);
   const isSelf = useIsSelf()(user);
+  // For a user who has lost all second factors.
+  const removeFactors = (): void =>
+    confirm({
+      ...questionTexts(t, 'factors', { username }),
+      run: () => ok(api.DELETE(`${USERS}/{id}/second-factors`, { params: { path: { id } } })),
+      refresh: [['sessions'], ['audit']],
+    });
   return (
     <>
       <GuardedIcon
         need={NEED}
         reason={untouchable}
         label={t('role.change', { username })}
-        onClick={() => onOpen('role')}
+        onClick={() => openDialog(<RoleDialog user={user} />)}
       >
         <UserCog size={16} />
       </GuardedIcon>
@@ -202,7 +166,7 @@ function UserActions({ user, onOpen }: UserActionsProps) {
         need={NEED}
         reason={untouchable || (isSelf && t('rule.ownPassword'))}
         label={t('password.label', { username })}
-        onClick={() => onOpen('password')}
+        onClick={() => openDialog(<PasswordDialog user={user} />)}
       >
         <KeyRound size={16} />
       </GuardedIcon>
@@ -210,45 +174,27 @@ function UserActions({ user, onOpen }: UserActionsProps) {
         need={NEED}
         reason={untouchable || (isSelf && t('factors.own'))}
         label={t('factors.label', { username })}
-        onClick={() => onOpen('factors')}
+        onClick={removeFactors}
       >
         <ShieldOff size={16} />
       </GuardedIcon>
-      <GuardedIcon
+      <DeleteIcon
         need={NEED}
         reason={untouchable || (isSelf && t('rule.self'))}
         label={t('remove.label', { username })}
-        onClick={() => onOpen('remove')}
-      >
-        <Trash2 size={16} />
-      </GuardedIcon>
+        question={{
+          ...questionTexts(t, 'remove', { username }),
+          text: (
+            <>
+              <Text size="sm">{t('remove.text')}</Text>
+              <Keys userId={id} />
+            </>
+          ),
+          run: () => ok(api.DELETE(`${USERS}/{id}`, { params: { path: { id } } })),
+          refresh: [['users'], ['api-keys'], ['sessions'], ['audit']],
+        }}
+      />
     </>
-  );
-}
-
-type RemoveFactorsProps = { readonly user: User | null; readonly onClose: () => void };
-
-/** Confirms the removal of all second factors of a user who has lost them; null closes the dialog. */
-function RemoveFactorsDialog({ user, onClose }: RemoveFactorsProps) {
-  const { t } = useTranslation('users');
-  const username = useLast(user)?.username ?? '';
-  const remove = useAction({
-    run: (id: number) => ok(api.DELETE(`${USERS}/{id}/second-factors`, { params: { path: { id } } })),
-    refresh: [['sessions'], ['audit']],
-    done: t('factors.done', { username }),
-    onDone: onClose,
-  });
-  return (
-    <ConfirmDialog
-      opened={user !== null}
-      onClose={onClose}
-      title={t('factors.title', { username })}
-      action={t('factors.submit')}
-      onConfirm={() => user && remove.run(user.id)}
-      busy={remove.busy}
-    >
-      <Text size="sm">{t('factors.text')}</Text>
-    </ConfirmDialog>
   );
 }
 

@@ -8,9 +8,9 @@ import { api, ok } from '../api/send.ts';
 import { CopyButton, GuardedButton, GuardedIcon } from '../ui/actions.tsx';
 import type { Column } from '../ui/data-table.tsx';
 import { Dialog, SidePanel } from '../ui/dialog.tsx';
+import { useDialog } from '../ui/lazy-props.ts';
 import { JsonView } from '../ui/json-view.tsx';
-import { ErrorState, TextLink, useIsPhone, useLast } from '../ui/parts.tsx';
-import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { ErrorState, TableSkeleton, TextLink, useIsPhone, useLast } from '../ui/parts.tsx';
 import { DateTime, Facts, Num, StatusBadge } from '../ui/values.tsx';
 import { FORM_A, NEED, type Webhook } from './endpoint.tsx';
 import {
@@ -284,22 +284,22 @@ function DeliveryState({ state }: { readonly state: State }) {
   return <StatusBadge tone={TONES[state]}>{t(`deliveryState.${state}`)}</StatusBadge>;
 }
 
-type TestDialogProps = { readonly webhook: Webhook; readonly opened: boolean; readonly onClose: () => void };
+const sendTest = () => ok(api.POST(`${FORM_A}/test`));
 
-/** Dialog that sends a sample event when it opens and shows the endpoint's response. */
-export function TestDialog({ webhook, opened, onClose }: TestDialogProps) {
+/** Dialog for a sample event. */
+export function TestDialog({ webhook }: { readonly webhook: Webhook }) {
   const { t } = useTranslation('webhooks');
   return (
-    <Dialog opened={opened} onClose={onClose} title={t('test.title')}>
-      {opened && <Test url={webhook.callbackUrl} onClose={onClose} />}
+    <Dialog title={t('test.title')}>
+      <Test url={webhook.callbackUrl} />
     </Dialog>
   );
 }
 
-const sendTest = () => ok(api.POST(`${FORM_A}/test`));
-
-function Test({ url, onClose }: { readonly url: string; readonly onClose: () => void }) {
+/** Sends a sample event when it opens and shows the endpoint's response. */
+function Test({ url }: { readonly url: string }) {
   const { t } = useTranslation('webhooks');
+  const { close } = useDialog();
   const { mutate, data, error, isPending } = useMutation({ mutationFn: sendTest });
   useEffect(() => mutate(), [mutate]);
   return (
@@ -314,7 +314,7 @@ function Test({ url, onClose }: { readonly url: string; readonly onClose: () => 
         <Button variant="default" loading={isPending} onClick={() => mutate()}>
           {t('test.again')}
         </Button>
-        <Button onClick={onClose}>{t('ui:close')}</Button>
+        <Button onClick={close}>{t('ui:close')}</Button>
       </Group>
     </Stack>
   );

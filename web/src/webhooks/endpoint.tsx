@@ -11,7 +11,7 @@ import { Section } from '../ui/parts.tsx';
 import { DateTime, Facts, StatusBadge } from '../ui/values.tsx';
 
 /** An action on the webhook, each of which opens a dialog. */
-export type WebhookAction = 'test' | 'address' | 'rotate' | 'delete';
+export type WebhookAction = 'address' | 'rotate' | 'delete';
 type EndpointProps = { readonly webhook: Webhook; readonly onAction: (wish: WebhookAction) => void };
 
 /** The registered webhook: its status and actions. */

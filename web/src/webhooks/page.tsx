@@ -1,35 +1,19 @@
-import { Button, Group, Radio, Stack, Text, TextInput } from '@mantine/core';
-import { useForm } from '@mantine/form';
+import { Radio, Stack, Text, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { ListRestart, ScrollText, Send, Webhook as WebhookIcon } from 'lucide-react';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/send.ts';
 import { GuardedButton, SecretOnce } from '../ui/actions.tsx';
-import { DataTable } from '../ui/data-table.tsx';
-import { ConfirmDialog, Dialog, DialogButtons, DialogForm } from '../ui/dialog.tsx';
+import { DataTable, useListQuery } from '../ui/data-table.tsx';
+import { confirm, openDialog, questionTexts } from '../ui/dialog.tsx';
 import { ChoiceFilter, FilterBar, SearchField } from '../ui/filter-bar.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
-import { EmptyState, ErrorState, PageFrame, Section } from '../ui/parts.tsx';
-import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { EmptyState, ErrorState, PageFrame, Section, TableSkeleton } from '../ui/parts.tsx';
 import { choice, listFields, text, useUrlState } from '../ui/url-state.ts';
-import { useListQuery } from '../ui/use-list-query.ts';
 import { DeliveryPanel, ReplayButton, TestDialog, useDeliveryColumns } from './delivery-panel.tsx';
 import { Endpoint, FORM_A, FORM_B, NEED, type Webhook, type WebhookAction, webhookQuery } from './endpoint.tsx';
 import { type Delivery, isMessageId, KINDS, listDeliveries, PERIODS, ReplayDialog, STATES } from './replay-dialog.tsx';
-
-type RegisterDialogProps = { readonly opened: boolean; readonly onClose: () => void };
-
-/** Dialog that registers the webhook. Its secret is shown once and forgotten when the dialog closes. */
-function RegisterDialog({ opened, onClose }: RegisterDialogProps) {
-  const { t } = useTranslation('webhooks');
-  return (
-    <Dialog opened={opened} onClose={onClose} title={t('register.title')}>
-      {opened && <Register onClose={onClose} />}
-    </Dialog>
-  );
-}
 
 type NewWebhook = { readonly callbackUrl: string; readonly form: string };
 
@@ -42,58 +26,46 @@ const register = async ({ callbackUrl, form }: NewWebhook): Promise<{ secret: st
     ? ok(api.POST(FORM_B, { body: { url: callbackUrl, method: 'POST' } }))
     : ok(api.POST(FORM_A, { body: { callbackUrl } }));
 
-function Register({ onClose }: Pick<RegisterDialogProps, 'onClose'>) {
+/** Dialog that registers the webhook. Its secret is shown once. */
+function RegisterDialog() {
   const { t } = useTranslation('webhooks');
-  const form = useForm<NewWebhook>({
-    initialValues: { callbackUrl: '', form: 'A' },
-    validate: { callbackUrl: (url) => (url.trim() === '' ? t('register.urlMissing') : null) },
-  });
-  const create = useAction({ run: register, refresh: [['webhooks']], form });
-  if (create.result !== undefined) return <NewSecret secret={create.result.secret} onClose={onClose} />;
   return (
-    <DialogForm
-      onSubmit={form.onSubmit((values) => create.run(values))}
+    <FormDialog
+      title={t('register.title')}
+      values={{ callbackUrl: '', form: 'A' }}
+      validate={{ callbackUrl: (url) => (url.trim() === '' ? t('register.urlMissing') : null) }}
+      run={register}
+      refresh={[['webhooks']]}
       action={t('register.submit')}
-      busy={create.busy}
-      onClose={onClose}
+      result={({ secret }) => <SecretOnce label={t('secret.label')} secret={secret} note={t('secret.note')} />}
+      finish={t('secret.done')}
     >
-      <TextInput
-        label={t('register.url')}
-        description={t('register.urlHint')}
-        placeholder="https://example.com/events"
-        type="url"
-        maxLength={2048}
-        data-autofocus
-        {...form.getInputProps('callbackUrl')}
-      />
-      <Radio.Group label={t('register.form')} {...form.getInputProps('form')}>
-        <Stack gap="sm" mt="xs">
-          {(['A', 'B'] as const).map((each) => (
-            <Radio
-              key={each}
-              value={each}
-              label={t(`form.${each}.title`)}
-              description={t(`form.${each}.text`, { kinds: KINDS.join(', ') })}
-            />
-          ))}
-        </Stack>
-      </Radio.Group>
-    </DialogForm>
-  );
-}
-
-type NewSecretProps = { readonly secret: string; readonly note?: string; readonly onClose: () => void };
-
-/** A new secret with a note about its use. */
-function NewSecret({ secret, note, onClose }: NewSecretProps) {
-  const { t } = useTranslation('webhooks');
-  return (
-    <Stack>
-      <SecretOnce label={t('secret.label')} secret={secret} note={note ?? t('secret.note')} />
-      <Group justify="flex-end">
-        <Button onClick={onClose}>{t('secret.done')}</Button>
-      </Group>
-    </Stack>
+      {(form) => (
+        <>
+          <TextInput
+            label={t('register.url')}
+            description={t('register.urlHint')}
+            placeholder="https://example.com/events"
+            type="url"
+            maxLength={2048}
+            data-autofocus
+            {...form.getInputProps('callbackUrl')}
+          />
+          <Radio.Group label={t('register.form')} {...form.getInputProps('form')}>
+            <Stack gap="sm" mt="xs">
+              {(['A', 'B'] as const).map((each) => (
+                <Radio
+                  key={each}
+                  value={each}
+                  label={t(`form.${each}.title`)}
+                  description={t(`form.${each}.text`, { kinds: KINDS.join(', ') })}
+                />
+              ))}
+            </Stack>
+          </Radio.Group>
+        </>
+      )}
+    </FormDialog>
   );
 }
 
@@ -111,7 +83,6 @@ const REFRESH_MS = 5_000;
 function Deliveries({ isRegistered }: { readonly isRegistered: boolean }) {
   const { t } = useTranslation('webhooks');
   const [search, setSearch] = useUrlState(FIELDS);
-  const [isReplaying, setIsReplaying] = useState(false);
   const columns = useDeliveryColumns((event) => setSearch({ event, page: search.page }));
   const { event, ...filters } = search;
   const query = useListQuery(['webhooks', 'deliveries', filters], (signal) => listDeliveries(filters, signal), {
@@ -126,7 +97,7 @@ function Deliveries({ isRegistered }: { readonly isRegistered: boolean }) {
       variant="default"
       size="xs"
       leftSection={<ListRestart size={14} />}
-      onClick={() => setIsReplaying(true)}
+      onClick={() => openDialog(<ReplayDialog />)}
     >
       {t('replay.open')}
     </GuardedButton>
@@ -157,7 +128,6 @@ function Deliveries({ isRegistered }: { readonly isRegistered: boolean }) {
         isRegistered={isRegistered}
         onClose={() => setSearch({ event: '', page: search.page })}
       />
-      <ReplayDialog opened={isReplaying} onClose={() => setIsReplaying(false)} />
     </Section>
   );
 }
@@ -166,52 +136,44 @@ function Deliveries({ isRegistered }: { readonly isRegistered: boolean }) {
 export function Page() {
   const { t } = useTranslation('webhooks');
   const { data: webhook, error, refetch } = useQuery(webhookQuery);
-  const [open, setOpen] = useState<WebhookAction | 'register' | null>(null);
-  const close = (): void => setOpen(null);
+  const act = (action: WebhookAction, { callbackUrl }: Webhook): void => {
+    if (action === 'address') return openDialog(<AddressDialog callbackUrl={callbackUrl} />);
+    if (action === 'rotate') return openDialog(<RotateDialog />);
+    confirm({
+      ...questionTexts(t, 'delete', { host: new URL(callbackUrl).host }),
+      run: () => ok(api.DELETE(FORM_A)),
+      refresh: [['webhooks']],
+    });
+  };
   return (
-    <PageFrame
-      title={t('title')}
-      description={t('description')}
-      actions={webhook && <TestButton onClick={() => setOpen('test')} />}
-    >
+    <PageFrame title={t('title')} description={t('description')} actions={webhook && <TestButton webhook={webhook} />}>
       {webhook === undefined && error !== null && <ErrorState error={error} onRetry={() => void refetch()} />}
       {webhook === undefined && error === null && <TableSkeleton rows={4} />}
-      {webhook === null && <Nothing onRegister={() => setOpen('register')} />}
-      {webhook && <Endpoint webhook={webhook} onAction={setOpen} />}
+      {webhook === null && <Nothing />}
+      {webhook && <Endpoint webhook={webhook} onAction={(action) => act(action, webhook)} />}
       {webhook !== undefined && <Deliveries isRegistered={webhook !== null} />}
-      <RegisterDialog opened={open === 'register'} onClose={close} />
-      {webhook && <Dialogs webhook={webhook} open={open} onClose={close} />}
     </PageFrame>
   );
 }
 
-type DialogsProps = { readonly webhook: Webhook; readonly open: string | null; readonly onClose: () => void };
-
-function Dialogs({ webhook, open, onClose }: DialogsProps) {
-  return (
-    <>
-      <TestDialog webhook={webhook} opened={open === 'test'} onClose={onClose} />
-      <AddressDialog webhook={webhook} opened={open === 'address'} onClose={onClose} />
-      <RotateDialog opened={open === 'rotate'} onClose={onClose} />
-      <DeleteDialog webhook={webhook} opened={open === 'delete'} onClose={onClose} />
-    </>
-  );
-}
-
-function TestButton({ onClick }: { readonly onClick: () => void }) {
+function TestButton({ webhook }: { readonly webhook: Webhook }) {
   const { t } = useTranslation('webhooks');
   return (
-    <GuardedButton need={NEED} leftSection={<Send size={16} />} onClick={onClick}>
+    <GuardedButton
+      need={NEED}
+      leftSection={<Send size={16} />}
+      onClick={() => openDialog(<TestDialog webhook={webhook} />)}
+    >
       {t('test.open')}
     </GuardedButton>
   );
 }
 
-function Nothing({ onRegister }: { readonly onRegister: () => void }) {
+function Nothing() {
   const { t } = useTranslation('webhooks');
   return (
     <EmptyState icon={WebhookIcon} title={t('empty.title')} text={t('empty.text')} help="api#webhooks">
-      <GuardedButton need={NEED} onClick={onRegister}>
+      <GuardedButton need={NEED} onClick={() => openDialog(<RegisterDialog />)}>
         {t('register.open')}
       </GuardedButton>
     </EmptyState>
@@ -269,100 +231,55 @@ function DeliveryFilters({ search, onSearch, isFiltered }: DeliveryFiltersProps)
   );
 }
 
-type AddressDialogProps = { readonly webhook: Webhook; readonly opened: boolean; readonly onClose: () => void };
-
 /** Dialog that changes the webhook URL; the secret and the event format stay the same. */
-function AddressDialog({ webhook, opened, onClose }: AddressDialogProps) {
+function AddressDialog({ callbackUrl }: Pick<Webhook, 'callbackUrl'>) {
   const { t } = useTranslation('webhooks');
   return (
-    <Dialog opened={opened} onClose={onClose} title={t('address.title')}>
-      {opened && <Address webhook={webhook} onClose={onClose} />}
-    </Dialog>
-  );
-}
-
-function Address({ webhook, onClose }: Omit<AddressDialogProps, 'opened'>) {
-  const { t } = useTranslation('webhooks');
-  const form = useForm({ initialValues: { callbackUrl: webhook.callbackUrl } });
-  const change = useAction({
-    run: (body: { callbackUrl: string }) => ok(api.PUT(FORM_A, { body })),
-    refresh: [['webhooks']],
-    done: t('address.done'),
-    onDone: onClose,
-    form,
-  });
-  return (
-    <DialogForm
-      onSubmit={form.onSubmit((values) => change.run(values))}
+    <FormDialog
+      title={t('address.title')}
+      values={{ callbackUrl }}
+      run={(body) => ok(api.PUT(FORM_A, { body }))}
+      refresh={[['webhooks']]}
+      done={t('address.done')}
       action={t('address.submit')}
-      busy={change.busy}
-      onClose={onClose}
     >
-      <TextInput
-        label={t('register.url')}
-        description={t('register.urlHint')}
-        type="url"
-        maxLength={2048}
-        data-autofocus
-        {...form.getInputProps('callbackUrl')}
-      />
-      <Text size="sm" c="dimmed">
-        {t('address.text')}
-      </Text>
-    </DialogForm>
+      {(form) => (
+        <>
+          <TextInput
+            label={t('register.url')}
+            description={t('register.urlHint')}
+            type="url"
+            maxLength={2048}
+            data-autofocus
+            {...form.getInputProps('callbackUrl')}
+          />
+          <Text size="sm" c="dimmed">
+            {t('address.text')}
+          </Text>
+        </>
+      )}
+    </FormDialog>
   );
 }
-
-type RotateDialogProps = { readonly opened: boolean; readonly onClose: () => void };
 
 /** Dialog that rotates the webhook's secret; both secrets sign events for a day. */
-function RotateDialog({ opened, onClose }: RotateDialogProps) {
-  const { t } = useTranslation('webhooks');
-  return (
-    <Dialog opened={opened} onClose={onClose} title={t('rotate.title')}>
-      {opened && <Rotate onClose={onClose} />}
-    </Dialog>
-  );
-}
-
-function Rotate({ onClose }: Pick<RotateDialogProps, 'onClose'>) {
+function RotateDialog() {
   const { t } = useTranslation('webhooks');
   const format = useFormat();
-  const rotate = useAction({ run: () => ok(api.POST(`${FORM_A}/secret`)), refresh: [['webhooks']] });
-  if (rotate.result !== undefined) {
-    const { secret, previousSecretUntil } = rotate.result;
-    const until = previousSecretUntil === null ? '' : format.brief(new Date(previousSecretUntil));
-    return <NewSecret secret={secret} note={t('rotate.note', { until })} onClose={onClose} />;
-  }
   return (
-    <Stack>
-      <Text size="sm">{t('rotate.text')}</Text>
-      <DialogButtons onClose={onClose} action={t('rotate.submit')} busy={rotate.busy} onConfirm={() => rotate.run()} />
-    </Stack>
-  );
-}
-
-type DeleteDialogProps = { readonly webhook: Webhook; readonly opened: boolean; readonly onClose: () => void };
-
-/** Confirms that the webhook and its pending events are deleted. */
-function DeleteDialog({ webhook, opened, onClose }: DeleteDialogProps) {
-  const { t } = useTranslation('webhooks');
-  const remove = useAction({
-    run: () => ok(api.DELETE(FORM_A)),
-    refresh: [['webhooks']],
-    done: t('delete.done'),
-    onDone: onClose,
-  });
-  return (
-    <ConfirmDialog
-      opened={opened}
-      onClose={onClose}
-      title={t('delete.title', { host: new URL(webhook.callbackUrl).host })}
-      action={t('delete.submit')}
-      onConfirm={() => remove.run()}
-      busy={remove.busy}
+    <FormDialog
+      title={t('rotate.title')}
+      values={{}}
+      run={() => ok(api.POST(`${FORM_A}/secret`))}
+      refresh={[['webhooks']]}
+      action={t('rotate.submit')}
+      result={({ secret, previousSecretUntil }) => {
+        const until = previousSecretUntil === null ? '' : format.brief(new Date(previousSecretUntil));
+        return <SecretOnce label={t('secret.label')} secret={secret} note={t('rotate.note', { until })} />;
+      }}
+      finish={t('secret.done')}
     >
-      {t('delete.text')}
-    </ConfirmDialog>
+      {() => <Text size="sm">{t('rotate.text')}</Text>}
+    </FormDialog>
   );
 }

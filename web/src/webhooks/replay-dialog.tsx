@@ -1,27 +1,14 @@
-import { NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
+import { NativeSelect, SimpleGrid, Text, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { webhooks } from '../../../client/src/schema.d.ts';
-import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/send.ts';
 import type { ListSearch } from '../ui/data-table.tsx';
-import { Dialog, DialogButtons } from '../ui/dialog.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
 import type { Tone } from '../ui/values.tsx';
 import { FORM_A } from './endpoint.tsx';
-
-type ReplayDialogProps = { readonly opened: boolean; readonly onClose: () => void };
-
-/** Dialog that resends the events of a time range, showing their number first. */
-export function ReplayDialog({ opened, onClose }: ReplayDialogProps) {
-  const { t } = useTranslation('webhooks');
-  return (
-    <Dialog opened={opened} onClose={onClose} title={t('replay.title')}>
-      {opened && <Replay onClose={onClose} />}
-    </Dialog>
-  );
-}
 
 const DAY_MS = 86_400_000;
 
@@ -31,10 +18,11 @@ function localOf(instant: Date): string {
   return shifted.toISOString().slice(0, 16);
 }
 
+type Fields = { readonly since: string; readonly until: string; readonly status: State };
 type Range = { readonly since: string; readonly until: string; readonly status: State };
 
 /** The range in the fields; null while it is incomplete or reversed. */
-function rangeOf(since: string, until: string, status: State): Range | null {
+function rangeOf({ since, until, status }: Fields): Range | null {
   const [from, to] = [new Date(since), new Date(until)];
   if (!(from <= to)) return null;
   return { since: from.toISOString(), until: to.toISOString(), status };
@@ -43,59 +31,62 @@ function rangeOf(since: string, until: string, status: State): Range | null {
 const countEvents = (range: Range, signal: AbortSignal) =>
   ok(api.GET(`${FORM_A}/deliveries`, { params: { query: { ...range, limit: 1 } }, signal })).then(({ total }) => total);
 
-function Replay({ onClose }: Pick<ReplayDialogProps, 'onClose'>) {
+/** Dialog that resends the events of a time range, showing their number first. */
+export function ReplayDialog() {
   const { t } = useTranslation('webhooks');
   const format = useFormat();
-  const [since, setSince] = useState(() => localOf(new Date(Date.now() - DAY_MS)));
-  const [until, setUntil] = useState(() => localOf(new Date(Date.now() + 60_000)));
-  const [status, setStatus] = useState<State>('DEAD');
-  const range = rangeOf(since, until, status);
-  const counted = useQuery({
+  const [now] = useState(() => Date.now());
+  return (
+    <FormDialog<Fields, { readonly replayed: number }>
+      title={t('replay.title')}
+      values={{ since: localOf(new Date(now - DAY_MS)), until: localOf(new Date(now + 60_000)), status: 'DEAD' }}
+      run={({ since, until, status }) =>
+        ok(
+          api.POST(`${FORM_A}/replay`, {
+            body: { since: new Date(since).toISOString(), until: new Date(until).toISOString(), status },
+          }),
+        )
+      }
+      refresh={[['webhooks', 'deliveries']]}
+      done={({ replayed }) => t('replay.done', { count: replayed, shown: format.number(replayed) })}
+      action={t('replay.submit')}
+      isDisabled={(fields) => rangeOf(fields) === null}
+    >
+      {(form) => (
+        <>
+          <Text size="sm">{t('replay.text')}</Text>
+          <SimpleGrid cols={{ base: 1, xs: 2 }}>
+            <TextInput type="datetime-local" label={t('replay.since')} {...form.getInputProps('since')} />
+            <TextInput
+              type="datetime-local"
+              label={t('replay.until')}
+              {...form.getInputProps('until')}
+              error={rangeOf(form.values) === null && t('replay.wrong')}
+            />
+          </SimpleGrid>
+          <NativeSelect
+            label={t('replay.which')}
+            data={STATES.map((value) => ({ value, label: t(`replay.status.${value}`) }))}
+            {...form.getInputProps('status')}
+          />
+          <EventCount range={rangeOf(form.values)} />
+        </>
+      )}
+    </FormDialog>
+  );
+}
+
+function EventCount({ range }: { readonly range: Range | null }) {
+  const { t } = useTranslation('webhooks');
+  const format = useFormat();
+  const { data: count = 0, isPending } = useQuery({
     queryKey: ['webhooks', 'deliveries', 'count', range],
     queryFn: ({ signal }) => (range === null ? 0 : countEvents(range, signal)),
   });
-  const count = counted.data ?? 0;
-  const replay = useAction({
-    run: (body: Range) => ok(api.POST(`${FORM_A}/replay`, { body })),
-    refresh: [['webhooks', 'deliveries']],
-    done: ({ replayed }) => t('replay.done', { count: replayed, shown: format.number(replayed) }),
-    onDone: onClose,
-  });
   return (
-    <Stack>
-      <Text size="sm">{t('replay.text')}</Text>
-      <SimpleGrid cols={{ base: 1, xs: 2 }}>
-        <TextInput
-          type="datetime-local"
-          label={t('replay.since')}
-          value={since}
-          onChange={(event) => setSince(event.currentTarget.value)}
-        />
-        <TextInput
-          type="datetime-local"
-          label={t('replay.until')}
-          value={until}
-          onChange={(event) => setUntil(event.currentTarget.value)}
-          error={range === null && t('replay.wrong')}
-        />
-      </SimpleGrid>
-      <NativeSelect
-        label={t('replay.which')}
-        data={STATES.map((value) => ({ value, label: t(`replay.status.${value}`) }))}
-        value={status}
-        onChange={(event) => setStatus(STATES.find((each) => each === event.currentTarget.value) ?? 'DEAD')}
-      />
-      <Text size="sm" role="status" fw={600}>
-        {counted.isPending ? t('replay.counting') : t('replay.count', { count, shown: format.number(count) })}
-      </Text>
-      <DialogButtons
-        onClose={onClose}
-        action={t('replay.submit')}
-        busy={replay.busy}
-        disabled={range === null || count === 0}
-        onConfirm={() => range && replay.run(range)}
-      />
-    </Stack>
+    <Text size="sm" role="status" fw={600}>
+      {isPending ? t('replay.counting') : t('replay.count', { count, shown: format.number(count) })}
+    </Text>
   );
 }
 

@@ -1,11 +1,8 @@
-import { useDisclosure } from '@mantine/hooks';
 import { queryOptions } from '@tanstack/react-query';
-import { Trash2 } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/send.ts';
-import { GuardedIcon } from '../ui/actions.tsx';
-import { ConfirmDialog } from '../ui/dialog.tsx';
+import { DeleteIcon } from '../ui/actions.tsx';
+import { questionTexts } from '../ui/dialog.tsx';
 import { OPERATOR } from './shared.tsx';
 
 type DeleteProps = {
@@ -16,31 +13,18 @@ type DeleteProps = {
 };
 
 /** Deletes a rule, a registered sender or a pool, after a confirmation. */
-export function DeleteIcon({ path, id, of }: DeleteProps) {
+export function DeleteRule({ path, id, of }: DeleteProps) {
   const { t } = useTranslation('operator');
-  const [isAsking, asking] = useDisclosure();
-  const remove = useAction({
-    run: () => ok(api.DELETE(`${path}/{id}`, { params: { path: { id } } })),
-    refresh: SENDER_RULE_KEYS,
-    done: t('senderRule.delete.done', { of }),
-    onDone: asking.close,
-  });
   return (
-    <>
-      <GuardedIcon need={OPERATOR} label={t('senderRule.delete.label', { of })} onClick={asking.open}>
-        <Trash2 size={16} />
-      </GuardedIcon>
-      <ConfirmDialog
-        opened={isAsking}
-        onClose={asking.close}
-        title={t('senderRule.delete.title', { of })}
-        action={t('senderRule.delete.submit')}
-        onConfirm={() => remove.run()}
-        busy={remove.busy}
-      >
-        {t('senderRule.delete.text')}
-      </ConfirmDialog>
-    </>
+    <DeleteIcon
+      need={OPERATOR}
+      label={t('senderRule.delete.label', { of })}
+      question={{
+        ...questionTexts(t, 'senderRule.delete', { of }),
+        run: () => ok(api.DELETE(`${path}/{id}`, { params: { path: { id } } })),
+        refresh: SENDER_RULE_KEYS,
+      }}
+    />
   );
 }
 

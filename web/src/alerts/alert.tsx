@@ -1,77 +1,47 @@
-import { Button, Checkbox, Group, NativeSelect, Radio, SimpleGrid, Stack, TextInput } from '@mantine/core';
-import { type UseFormReturnType, useForm } from '@mantine/form';
+import { Checkbox, NativeSelect, NumberInput, Radio, SimpleGrid, Stack, TextInput } from '@mantine/core';
+import type { UseFormReturnType } from '@mantine/form';
 import { queryOptions } from '@tanstack/react-query';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useAction } from '../api/action.ts';
-import { LANGUAGES, type Language, toLanguage } from '../api/data.ts';
+import { type Language, LANGUAGES, toLanguage } from '../api/data.ts';
 import { api, ok } from '../api/send.ts';
 import type { Need } from '../api/session.ts';
 import { SecretOnce } from '../ui/actions.tsx';
-import { Dialog, DialogForm } from '../ui/dialog.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
 import { ownZone, TimeZoneField } from '../ui/time-zone.tsx';
 
-type DialogProps = {
-  /** Null: a new one. */
-  readonly target: Target | null;
-  readonly onClose: () => void;
-};
-
-/** Dialog that adds or changes a recipient. The secret of a new webhook is shown once and forgotten when it closes. */
-export function TargetDialog({ target, onClose }: DialogProps) {
-  const { t } = useTranslation('alerts');
-  const [isAdded, setAdded] = useState(false);
-  return (
-    <Dialog opened onClose={onClose} title={t(target ? 'target.edit.title' : 'target.new.title')} locked={isAdded}>
-      <TargetForm target={target} onClose={onClose} onSecret={() => setAdded(true)} />
-    </Dialog>
-  );
-}
-
-function TargetForm({ target, onClose, onSecret }: DialogProps & { readonly onSecret: () => void }) {
+/** Dialog that adds a recipient, or changes the given one. The secret of a new webhook is shown once. */
+export function TargetDialog({ target }: { readonly target: Target | null }) {
   const { t, i18n } = useTranslation('alerts');
-  const form = useForm<Fields>({
-    initialValues: fieldsOf(target, i18n.language),
-    validate: {
-      address: (address, { kind }) =>
-        target === null && kind !== 'owners' && address.trim() === '' ? t('required') : null,
-    },
-  });
-  const save = useAction({
-    run: async (fields: Fields) => {
-      if (target === null) return ok(api.POST(TARGETS, { body: bodyOf(fields) }));
-      await ok(api.PUT(`${TARGETS}/{id}`, { params: { path: { id: target.id } }, body: choiceOf(fields) }));
-      return { secret: null };
-    },
-    refresh: KEYS,
-    done: t(target ? 'target.edit.done' : 'target.new.done'),
-    form,
-    onDone: ({ secret }) => (secret === null ? onClose() : onSecret()),
-  });
-  const secret = save.result?.secret;
-  if (secret) return <Secret secret={secret} onClose={onClose} />;
   return (
-    <DialogForm
-      onSubmit={form.onSubmit((values) => save.run(values))}
+    <FormDialog<Fields, { readonly secret: string | null }>
+      title={t(target ? 'target.edit.title' : 'target.new.title')}
+      values={fieldsOf(target, i18n.language)}
+      validate={{
+        address: (address, { kind }) =>
+          target === null && kind !== 'owners' && address.trim() === '' ? t('required') : null,
+      }}
+      run={async (fields) => {
+        if (target === null) return ok(api.POST(TARGETS, { body: bodyOf(fields) }));
+        await ok(api.PUT(`${TARGETS}/{id}`, { params: { path: { id: target.id } }, body: choiceOf(fields) }));
+        return { secret: null };
+      }}
+      refresh={KEYS}
+      done={t(target ? 'target.edit.done' : 'target.new.done')}
       action={t(target ? 'ui:save' : 'target.new.submit')}
-      busy={save.busy}
-      onClose={onClose}
+      result={({ secret }) =>
+        secret === null ? null : (
+          <SecretOnce label={t('target.secret.label')} secret={secret} note={t('target.secret.note')} />
+        )
+      }
+      finish={t('ui:close')}
     >
-      {target === null && <WhoFields form={form} />}
-      <WhenFields form={form} />
-    </DialogForm>
-  );
-}
-
-function Secret({ secret, onClose }: { readonly secret: string; readonly onClose: () => void }) {
-  const { t } = useTranslation('alerts');
-  return (
-    <Stack>
-      <SecretOnce label={t('target.secret.label')} secret={secret} note={t('target.secret.note')} />
-      <Group justify="flex-end">
-        <Button onClick={onClose}>{t('ui:close')}</Button>
-      </Group>
-    </Stack>
+      {(form) => (
+        <>
+          {target === null && <WhoFields form={form} />}
+          <WhenFields form={form} />
+        </>
+      )}
+    </FormDialog>
   );
 }
 
@@ -271,3 +241,50 @@ export function placeOf({ kind, subject, subjectId }: Alert): Place | null {
 /** Sets the rule by which a kind of condition is an alert. */
 export const setRule = ({ kind, enabled, forSeconds, threshold }: Omit<Rule, 'unit'>) =>
   ok(api.PUT(`${RULES}/{kind}`, { params: { path: { kind } }, body: { enabled, forSeconds, threshold } }));
+
+type Values = { readonly forSeconds: number | string; readonly threshold: number | string };
+
+/** Dialog that changes the threshold and the duration from which a condition is an alert. */
+export function RuleDialog({ rule: { kind, enabled, unit, ...rule } }: { readonly rule: Rule }) {
+  const { t } = useTranslation('alerts');
+  return (
+    <FormDialog<Values, unknown>
+      title={t(`rule.kind.${kind}`)}
+      values={{ forSeconds: rule.forSeconds, threshold: rule.threshold ?? '' }}
+      validate={{
+        forSeconds: (value) => (value === '' ? t('required') : null),
+        threshold: (value) => (unit !== null && value === '' ? t('required') : null),
+      }}
+      run={({ forSeconds, threshold }) =>
+        setRule({ kind, enabled, forSeconds: Number(forSeconds), threshold: unit === null ? null : Number(threshold) })
+      }
+      refresh={KEYS}
+      done={t('rule.edit.done')}
+      action={t('ui:save')}
+    >
+      {(form) => (
+        <>
+          {unit !== null && (
+            <NumberInput
+              label={t(`rule.unit.${unit}`)}
+              description={t('rule.edit.thresholdHint')}
+              min={0}
+              hideControls
+              data-autofocus
+              {...form.getInputProps('threshold')}
+            />
+          )}
+          <NumberInput
+            label={t('rule.edit.forSeconds')}
+            description={t('rule.edit.forHint')}
+            min={0}
+            max={86_400}
+            allowDecimal={false}
+            hideControls
+            {...form.getInputProps('forSeconds')}
+          />
+        </>
+      )}
+    </FormDialog>
+  );
+}
