@@ -190,7 +190,6 @@ type WorkerParts = {
   readonly sandbox: boolean;
   readonly metrics: Metrics;
   readonly tracing: Tracing | null;
-  readonly metrics: Metrics;
 };
 
 async function openWorker(

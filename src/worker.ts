@@ -96,7 +96,6 @@ type WorkerDeps = {
   readonly sandbox: () => boolean;
   /** Null if nothing is traced. */
   readonly tracing: Tracing | null;
-  readonly metrics: Pick<Metrics, 'registry'>;
 };
 
 /** The carrier of each connection. */

@@ -203,7 +203,11 @@ const sanitizeRich = (rich: RichInbound): RichInbound => {
 };
 
 /** Stores messages and parts, and returns those that are repeats instead. */
-async function receiveInbound(tx: Db, onInbound: OnInbound, arrived: readonly CarrierInbound[]): Promise<CarrierInbound[]> {
+async function receiveInbound(
+  tx: Db,
+  onInbound: OnInbound,
+  arrived: readonly CarrierInbound[],
+): Promise<CarrierInbound[]> {
   if (arrived.length === 0) return [];
   await claimConnectionsOf(tx, arrived);
   const { fresh, repeats } = await tellRepeats(tx, arrived);
@@ -227,7 +231,10 @@ const isRecent = ({ inbound: { rich } }: CarrierInbound): boolean =>
   !rich?.at || rich.at.getTime() > Date.now() - KEEP_RICH_SECONDS * SECOND_MS;
 
 /** Separates repeats from messages that are not stored yet. Both keep their order. */
-async function tellRepeats(tx: Db, arrived: readonly CarrierInbound[]): Promise<{ fresh: CarrierInbound[]; repeats: CarrierInbound[] }> {
+async function tellRepeats(
+  tx: Db,
+  arrived: readonly CarrierInbound[],
+): Promise<{ fresh: CarrierInbound[]; repeats: CarrierInbound[] }> {
   const rows = arrived.map((one) => ({ one, ...seenOf(one), keepSeconds: keepSecondsOf(one) }));
   const firsts = new Map(
     rows

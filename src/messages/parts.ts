@@ -1,5 +1,16 @@
 import type { LongReceipts } from '../channels/smpp/settings.ts';
-import { type BatchColumns, bigint, insertRows, int, once, rowsOf, smallint, text, timestamptz, uuid } from '../core/db/columns.ts';
+import {
+  type BatchColumns,
+  bigint,
+  insertRows,
+  int,
+  once,
+  rowsOf,
+  smallint,
+  text,
+  timestamptz,
+  uuid,
+} from '../core/db/columns.ts';
 import { as, columns, constant, type Db, exec, many, type RowOf, type Sql, sql, tuples } from '../core/db/query.ts';
 import { OPEN_STATES, STATUS } from '../core/message-state.ts';
 

@@ -295,7 +295,8 @@ export const reasonOf = ({ refusal, shortage }: Extract<Verdict, { kind: 'refuse
  * equal. A number is the same with and without punctuation.
  */
 export function contentHash(draft: Draft): Buffer {
-  const { channel, destination, sender, body, content, binary, dataCoding, tlvs, udh, simulation, nextChannels } = draft;
+  const { channel, destination, sender, body, content, binary, dataCoding, tlvs, udh, simulation, nextChannels } =
+    draft;
   const number = /^[+\d(]/.test(destination) ? destination.replace(/[\s().\-/]/g, '') : destination;
   const hash = createHash('sha256').update(JSON.stringify([channel, number, sender, body, simulation]));
   if (content) hash.update(JSON.stringify(content));

@@ -4,12 +4,10 @@ import type { Receipt } from '../channels/carrier.ts';
 import {
   createGatherer,
   every,
-  yieldToSingles,
   type Signal,
   SMALL_BATCH,
   type Task,
   untilIdle,
-  waitForBatch,
   whenDue,
   yieldToSingles,
 } from '../core/background.ts';
