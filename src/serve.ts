@@ -148,9 +148,9 @@ type Routing = {
 
 export async function openRouting({ config, pool, log, secretKey, outbound, onStop }: Base): Promise<Routing> {
   const costs = createCostList(pool);
-  const router = createRouter(pool, costs.find, costs.dependsOnNetwork);
-  const prices = createPriceList(pool);
   const senderRules = createSenderRules(pool);
+  const router = createRouter(pool, costs.find, costs.dependsOnNetwork, senderRules);
+  const prices = createPriceList(pool);
   const outside = { secretKey, guard: outbound.guard };
   const networks = createNetworkFinder({
     pool,

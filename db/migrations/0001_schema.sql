@@ -2022,9 +2022,21 @@ CREATE TABLE registered_sender (
   prefix text NOT NULL,
   sender text NOT NULL,
   owner_id bigint,
+  connection_id bigint,
+  status text DEFAULT 'ACTIVE'::text NOT NULL,
+  reference text,
+  valid_from timestamp with time zone,
+  valid_to timestamp with time zone,
+  brand_id text,
+  campaign_id text,
+  tps double precision,
   CONSTRAINT registered_sender_pkey PRIMARY KEY (id),
-  CONSTRAINT registered_sender_prefix_sender_owner_id_key UNIQUE NULLS NOT DISTINCT (prefix, sender, owner_id),
+  CONSTRAINT registered_sender_prefix_sender_owner_id_connection_id_key UNIQUE NULLS NOT DISTINCT (prefix, sender, owner_id, connection_id),
+  CONSTRAINT registered_sender_check CHECK ((valid_to > valid_from)),
   CONSTRAINT registered_sender_prefix_check CHECK ((prefix ~ '^[0-9]{0,15}$'::text)),
+  CONSTRAINT registered_sender_status_check CHECK ((status = ANY (ARRAY['PENDING'::text, 'ACTIVE'::text, 'REJECTED'::text, 'EXPIRED'::text]))),
+  CONSTRAINT registered_sender_tps_check CHECK ((tps > (0)::double precision)),
+  CONSTRAINT registered_sender_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connection(id) ON DELETE CASCADE,
   CONSTRAINT registered_sender_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES account(id)
 );
 

@@ -1,6 +1,7 @@
 import { bitOf, CHANNEL, type Channel, chargedUnits, isRich, isRoutedBySender } from '../core/channels.ts';
 import { localTimeOf, MINUTE_MS } from '../core/time.ts';
 import { type MessagePrice as ListPrice, maxChainCost, pricing } from '../money/prices.ts';
+import { faultOf } from '../routing/choice.ts';
 import { type NetworkOf, NO_NETWORK } from '../routing/number-lookups.ts';
 import { type FindSticky, findStickySenders, NO_STICKY } from '../routing/sender-rules.ts';
 import { countParts } from '../smpp/text.ts';
@@ -35,7 +36,13 @@ export type Choice = {
 };
 
 /** Reason why a recipient who was included at the confirmation can no longer be sent a message. */
-export type Obstacle = 'contact_deleted' | 'opted_out' | 'text_changed' | 'sender_not_allowed' | 'no_route';
+export type Obstacle =
+  | 'contact_deleted'
+  | 'opted_out'
+  | 'text_changed'
+  | 'sender_not_allowed'
+  | 'no_route'
+  | 'no_registered_route';
 
 /** Data about the numbers of candidates. */
 type Known = { readonly findSticky: FindSticky; readonly networkOf: NetworkOf };
@@ -87,7 +94,7 @@ export function createChooser({ campaign, tables }: Pick<Step, 'campaign' | 'tab
       key: destination,
     });
     const { connectionIds, reason: routeReason } = way;
-    if (connectionIds.length === 0) return 'no_route';
+    if (connectionIds.length === 0) return faultOf(way);
     const price = findPrice(channel, destination, parts, candidate);
     return {
       country,

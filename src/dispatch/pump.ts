@@ -307,6 +307,7 @@ export function startPump(deps: PumpDeps): Pump {
     },
     shareRate(workers) {
       bucket.setRate(deps.tps / workers);
+      pacing.share(workers);
       workSignal.raise();
     },
     counts: () => ({ inFlight, held: held.waiting() }),

@@ -88,6 +88,7 @@ const FIELDS: Partial<Record<Refusal, keyof ReplyIn>> = {
   bad_sender: 'channelIdentity',
   foreign_sender: 'channelIdentity',
   sender_not_allowed: 'channelIdentity',
+  no_registered_route: 'channelIdentity',
   no_pool: 'channelIdentity',
   empty_body: 'text',
   bad_body: 'text',

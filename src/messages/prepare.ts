@@ -8,6 +8,7 @@ import { DEFAULT_NUMBER_RULES, type NumberRules } from '../core/phone.ts';
 import type { OnUnknown } from '../dispatch/store.ts';
 import { findBalance } from '../money/credit.ts';
 import type { FindPrice } from '../money/prices.ts';
+import { faultOf } from '../routing/choice.ts';
 import { type NetworkFinder, type NetworkOf, NO_NETWORK } from '../routing/number-lookups.ts';
 import type { FindRoute, MaySend } from '../routing/router.ts';
 import type { Traffic } from '../routing/routes.ts';
@@ -116,17 +117,14 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
     (work) => {
       const { draft, message } = work;
       if (draft.simulation) return null;
-      const { connectionIds, onUnknown, reason } = work.tables.findRoute(
-        draft.channel,
-        message.destination,
-        trafficOf(work),
-      );
+      const chosen = work.tables.findRoute(draft.channel, message.destination, trafficOf(work));
+      const { connectionIds, onUnknown, reason } = chosen;
       work.connectionIds = connectionIds;
       // Bulk is never sent twice: an offer that arrives twice annoys, a code that never arrives locks a user out.
       if (draft.priority === 0) work.onUnknown = onUnknown;
       message.connectionId = connectionIds[0] ?? null;
       message.routeReason = reason;
-      return connectionIds.length === 0 ? 'no_route' : null;
+      return connectionIds.length === 0 ? faultOf(chosen) : null;
     },
   ],
   [

@@ -267,6 +267,8 @@ export const REFUSALS = {
   binary_too_long: 'user data header and data together exceed 140 octets',
   text_too_long_for_header: 'user data header and text do not fit into one message',
   no_route: 'no route leads to this number',
+  no_registered_route:
+    'the sender is not registered with a provider that reaches this number, as the rule for senders of its country requires',
   no_price: 'the price list has no price for this number',
   no_credit: 'insufficient credit',
   opted_out: 'the number has opted out of messages on this channel',

@@ -31,6 +31,7 @@ const MALFORMED: Partial<Record<Refusal, keyof (typeof FORMS)[Form]>> = {
   no_country_code: 'number',
   bad_sender: 'sender',
   sender_not_allowed: 'sender',
+  no_registered_route: 'sender',
   no_pool: 'sender',
   empty_body: 'text',
   bad_body: 'text',
@@ -117,6 +118,7 @@ function statusCodeOf(verdict: Verdict): number {
 
 const REFUSED_CODES: Partial<Record<Refusal, number>> = {
   sender_not_allowed: 401,
+  no_registered_route: 401,
   no_pool: 401,
   no_credit: 402,
   opted_out: 403,

@@ -1,8 +1,10 @@
 import { Type } from 'typebox';
 import {
   accountIdField,
+  connectionField,
   Done,
   IdParams,
+  isoOrNull,
   OPERATOR_PATH,
   operatorNameOf,
   PrefixField,
@@ -14,8 +16,16 @@ import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { requireOperator } from '../core/http/auth.ts';
 import { idempotentGlobal } from '../core/http/idempotency.ts';
 import { orNull } from '../core/schema.ts';
+import { connectionNamed } from '../routing/connection-store.ts';
+import {
+  listRegistered,
+  REGISTRATION_STATUSES,
+  type RegisteredSender,
+  removeRegistered,
+  setRegistered,
+} from '../routing/registered-senders.ts';
 import * as db from '../routing/sender-rule-store.ts';
-import { ALPHANUMERIC_POLICIES, type NumberPool, type RegisteredSender } from '../routing/sender-rule-store.ts';
+import { ALPHANUMERIC_POLICIES, type NumberPool } from '../routing/sender-rule-store.ts';
 import * as change from '../routing/sender-rules.ts';
 import { requireAccount } from './accounts.ts';
 
@@ -47,17 +57,48 @@ const RuleIn = Type.Object({
 
 const Owner = orNull(accountIdField);
 
+const Status = Type.Enum([...REGISTRATION_STATUSES], {
+  type: 'string',
+  description: 'State at the provider. Only an ACTIVE registration lets messages pass.',
+});
+const reference = Type.String({ minLength: 1, maxLength: 100, description: "The provider's reference." });
+const validFrom = Type.String({ format: 'date-time', description: 'Time from which it holds.' });
+const validTo = Type.String({ format: 'date-time', description: 'Time at which it ends.' });
+const brandId = Type.String({ minLength: 1, maxLength: 50, description: 'Brand id of The Campaign Registry (10DLC).' });
+const campaignId = Type.String({ minLength: 1, maxLength: 50, description: 'Campaign id of The Campaign Registry.' });
+const tps = Type.Number({
+  exclusiveMinimum: 0,
+  maximum: 10_000,
+  description: 'Parts per second from this sender over each of its connections; null: no limit.',
+});
+
 const RegisteredOut = Type.Object({
   id: Type.Integer(),
   prefix: Prefix,
   sender: Type.String(),
   accountId: orNull(Type.Integer({ description: 'The account that may use it; null: all accounts.' })),
   account: orNull(Type.String()),
+  connection: orNull(Type.String({ description: 'The connection over which it may be used; null: all connections.' })),
+  status: Status,
+  reference: orNull(reference),
+  validFrom: orNull(validFrom),
+  validTo: orNull(validTo),
+  brandId: orNull(brandId),
+  campaignId: orNull(campaignId),
+  tps: orNull(tps),
 });
 const RegisteredIn = Type.Object({
   prefix: PrefixField,
   sender: Type.String({ minLength: 1, maxLength: 17 }),
   accountId: Type.Optional(Owner),
+  connection: connectionField,
+  status: Type.Optional(Status),
+  reference: Type.Optional(orNull(reference)),
+  validFrom: Type.Optional(orNull(validFrom)),
+  validTo: Type.Optional(orNull(validTo)),
+  brandId: Type.Optional(orNull(brandId)),
+  campaignId: Type.Optional(orNull(campaignId)),
+  tps: Type.Optional(orNull(tps)),
 });
 
 const PoolOut = Type.Object({
@@ -82,7 +123,12 @@ const PoolNumberOut = Type.Object({
   }),
 });
 
-const toRegistered = ({ ownerId: accountId, ...rest }: RegisteredSender) => ({ ...rest, accountId });
+const toRegistered = ({ ownerId, connectionId: _, validFrom: from, validTo: to, ...rest }: RegisteredSender) => ({
+  ...rest,
+  accountId: ownerId,
+  validFrom: isoOrNull(from),
+  validTo: isoOrNull(to),
+});
 const toPool = ({ id, name, ownerId: accountId, account, numbers }: NumberPool) => ({
   id,
   name,
@@ -168,7 +214,7 @@ function registeredRoutes(app: App, deps: PlatformDeps): void {
       summary: 'List the senders that were registered in a country',
       response: listOf(RegisteredOut),
     },
-    handler: async () => ({ data: (await db.listRegistered(pool)).map(toRegistered) }),
+    handler: async () => ({ data: (await listRegistered(pool)).map(toRegistered) }),
   });
 
   app.post(REGISTERED, {
@@ -178,13 +224,34 @@ function registeredRoutes(app: App, deps: PlatformDeps): void {
       tags,
       operationId: 'operatorAddRegisteredSender',
       summary: 'Record that a sender is registered for the numbers with a prefix',
-      description: 'It passes there, regardless of the rule. Registering it again changes nothing.',
-      body: withExamples(RegisteredIn, { prefix: '65', sender: 'ACME', accountId: 1 }),
+      description:
+        'It passes there, regardless of the rule, over its connection. Registering it again changes its data.',
+      body: withExamples(RegisteredIn, {
+        prefix: '34',
+        sender: 'ACME',
+        accountId: 1,
+        connection: 'acme-smsc',
+        reference: 'ES-2026-0815',
+        validTo: '2027-09-15T00:00:00Z',
+      }),
       response: { 201: RegisteredOut },
     },
-    handler: idempotentGlobal(deps, 201, async ({ actor, body: { accountId = null, ...entry } }, tx) => {
-      const ownerId = await checkedOwner(tx, accountId);
-      return toRegistered(await change.addRegistered(tx, { ...entry, ownerId, by: operatorNameOf(actor) }));
+    handler: idempotentGlobal(deps, 201, async ({ actor, body }, tx) => {
+      const { accountId = null, connection, validFrom: from, validTo: to } = body;
+      const entry = {
+        prefix: body.prefix,
+        sender: body.sender,
+        ownerId: await checkedOwner(tx, accountId),
+        connectionId: connection === undefined ? null : (await connectionNamed(tx, connection)).id,
+        status: body.status ?? 'ACTIVE',
+        reference: body.reference ?? null,
+        validFrom: from ? new Date(from) : null,
+        validTo: to ? new Date(to) : null,
+        brandId: body.brandId ?? null,
+        campaignId: body.campaignId ?? null,
+        tps: body.tps ?? null,
+      };
+      return toRegistered(await setRegistered(tx, { ...entry, by: operatorNameOf(actor) }));
     }),
   });
 
@@ -199,7 +266,7 @@ function registeredRoutes(app: App, deps: PlatformDeps): void {
       response: { 204: Done },
     },
     handler: ({ actor, params }) =>
-      transaction(pool, (tx) => change.removeRegistered(tx, { ...params, by: operatorNameOf(actor) })),
+      transaction(pool, (tx) => removeRegistered(tx, { ...params, by: operatorNameOf(actor) })),
   });
 }
 

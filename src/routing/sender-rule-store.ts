@@ -41,35 +41,6 @@ export async function deleteRule(db: Db, { id }: { id: number }): Promise<Sender
   return maybeOne(db, sql`DELETE FROM sender_rule WHERE id = ${id} RETURNING ${RULE}`);
 }
 
-const REGISTERED = columns({
-  id: as<number>('r.id'),
-  prefix: as<string>('r.prefix'),
-  sender: as<string>('r.sender'),
-  /** The account that may use it; null for all. */
-  ownerId: as<number | null>('r.owner_id'),
-  account: as<string | null>('(SELECT name FROM account WHERE id = r.owner_id)'),
-});
-export type RegisteredSender = RowOf<typeof REGISTERED>;
-export type NewRegistered = Pick<RegisteredSender, 'prefix' | 'sender' | 'ownerId'>;
-
-export async function listRegistered(db: Db): Promise<RegisteredSender[]> {
-  return many(db, sql`SELECT ${REGISTERED} FROM registered_sender r ORDER BY r.prefix, r.sender, r.owner_id`);
-}
-
-/** Inserts a registered sender; one that exists stays. */
-export async function insertRegistered(db: Db, { prefix, sender, ownerId }: NewRegistered): Promise<RegisteredSender> {
-  return one(
-    db,
-    sql`INSERT INTO registered_sender AS r (prefix, sender, owner_id) VALUES (${prefix}, ${sender}, ${ownerId})
-        ON CONFLICT (prefix, sender, owner_id) DO UPDATE SET sender = excluded.sender RETURNING ${REGISTERED}`,
-  );
-}
-
-/** Deletes a registered sender and returns it; undefined when there is none. */
-export async function deleteRegistered(db: Db, { id }: { id: number }): Promise<RegisteredSender | undefined> {
-  return maybeOne(db, sql`DELETE FROM registered_sender r WHERE r.id = ${id} RETURNING ${REGISTERED}`);
-}
-
 const POOL = columns({
   id: as<number>('p.id'),
   name: as<string>('p.name'),

@@ -263,6 +263,7 @@ const STATUS_OF_REFUSAL: Readonly<Record<Refusal, number>> = {
   binary_too_long: SMPP.ESME_RINVMSGLEN,
   text_too_long_for_header: SMPP.ESME_RINVMSGLEN,
   no_route: OWN_STATUS.no_route,
+  no_registered_route: SMPP.ESME_RINVSRCADR,
   no_price: OWN_STATUS.no_price,
   no_credit: OWN_STATUS.no_credit,
   opted_out: OWN_STATUS.opted_out,

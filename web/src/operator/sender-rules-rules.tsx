@@ -8,10 +8,12 @@ import { FormDialog } from '../ui/form-dialog.tsx';
 import { ErrorState, Section } from '../ui/parts.tsx';
 import { type SmallColumn, SmallTable } from '../ui/small-table.tsx';
 import { AccountChoice } from './account.tsx';
+import { ConnectionChoice } from './connection-choice.tsx';
 import {
   DeleteRule,
   POLICIES,
   REGISTERED,
+  REGISTRATION_STATUSES,
   type RegisteredSender,
   RULES,
   registeredQuery,
@@ -80,6 +82,12 @@ function Registered() {
     { id: 'sender', header: t('senderRule.sender'), cell: ({ sender }) => sender },
     { id: 'prefix', header: t('prefix.label'), cell: ({ prefix }) => <Prefix prefix={prefix} /> },
     { id: 'account', header: t('account.word'), cell: ({ account }) => account ?? t('sender.everyAccount') },
+    { id: 'connection', header: t('connection.one'), cell: ({ connection }) => connection ?? t('anyConnection') },
+    {
+      id: 'status',
+      header: t('senderRule.registration'),
+      cell: ({ status }) => t(`senderRule.registrationStatus.${status}`),
+    },
     {
       id: 'delete',
       header: '',
@@ -171,12 +179,17 @@ function RegisteredDialog() {
     <FormDialog
       title={t('senderRule.addRegistered.title')}
       size="md"
-      values={{ prefix: '', sender: '', accountId: EVERY }}
+      values={{ prefix: '', sender: '', accountId: EVERY, connection: '', status: 'ACTIVE' as const }}
       validate={{ sender: (sender) => (sender === '' ? t('wizard.missing') : null) }}
-      run={({ prefix, sender, accountId }) =>
+      run={({ prefix, accountId, connection, ...rest }) =>
         ok(
           api.POST(REGISTERED, {
-            body: { prefix: digitsOf(prefix), sender, accountId: accountId === EVERY ? null : Number(accountId) },
+            body: {
+              ...rest,
+              prefix: digitsOf(prefix),
+              accountId: accountId === EVERY ? null : Number(accountId),
+              ...(connection !== '' && { connection }),
+            },
           }),
         )
       }
@@ -192,6 +205,12 @@ function RegisteredDialog() {
             label={t('account.word')}
             also={{ value: EVERY, label: t('sender.everyAccount') }}
             {...form.getInputProps('accountId')}
+          />
+          <ConnectionChoice routedBy="prefix" none={t('anyConnection')} {...form.getInputProps('connection')} />
+          <NativeSelect
+            label={t('senderRule.registration')}
+            data={REGISTRATION_STATUSES.map((value) => ({ value, label: t(`senderRule.registrationStatus.${value}`) }))}
+            {...form.getInputProps('status')}
           />
         </>
       )}

@@ -56,3 +56,4 @@ export const poolsQuery = queryOptions({
 });
 
 export const POLICIES = ['allowed', 'replaced', 'refused'] as const;
+export const REGISTRATION_STATUSES = ['PENDING', 'ACTIVE', 'REJECTED', 'EXPIRED'] as const;
