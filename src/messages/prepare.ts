@@ -12,6 +12,7 @@ import { faultOf } from '../routing/choice.ts';
 import { type NetworkFinder, type NetworkOf, NO_NETWORK } from '../routing/number-lookups.ts';
 import type { FindRoute, MaySend } from '../routing/router.ts';
 import type { Traffic } from '../routing/routes.ts';
+import type { TlvTags } from '../routing/account-tlvs.ts';
 import {
   createStickyLookup,
   type FindSticky,
@@ -20,6 +21,7 @@ import {
   type SenderRules,
 } from '../routing/sender-rules.ts';
 import { countParts, fitOneMessage, roomBeside } from '../smpp/text.ts';
+import { decodeTlvs } from '../smpp/wire.ts';
 import { isStorable } from '../templates/content.ts';
 import { type IsOptedOut, readDestination } from './consent.ts';
 import type { NewMessage } from './new-messages.ts';
@@ -35,6 +37,7 @@ export type Lookups = {
   readonly maySend: MaySend;
   readonly senderRules: SenderRules;
   readonly networks: NetworkFinder;
+  readonly tlvTags: TlvTags;
 };
 
 /** A message that may be stored, with the additional data for the queue and the response. */
@@ -109,6 +112,19 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
       if (work.unicode && work.draft.gsmOnly) return 'body_not_gsm';
       if (work.draft.udh) return units > roomBeside(work.draft.udh, alphabet) ? 'text_too_long_for_header' : null;
       return parts > (work.draft.maxParts ?? MAX_PARTS) ? 'body_too_long' : null;
+    },
+  ],
+  [
+    'parameters',
+    ({ draft, message, tables }) => {
+      // Those of an SMPP customer were checked where they arrived.
+      if (!draft.tlvs || draft.smpp) return null;
+      const allowed = tables.tlvTags.of(message.accountId);
+      return decodeTlvs(draft.tlvs)
+        .keys()
+        .every((tag) => allowed.has(tag))
+        ? null
+        : 'tlv_not_allowed';
     },
   ],
   ['consent', ({ isOptedOut, message }) => (isOptedOut(message.channel, message.destination) ? 'opted_out' : null)],

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { readGivenTlvs } from '../channels/message-tlvs.ts';
 import type { Channel } from '../core/channels.ts';
 import { type FieldError, invalidFields } from '../core/errors.ts';
 import { withAmounts } from '../core/money.ts';
@@ -53,7 +54,7 @@ export function readMessageServer(body: MessageServerIn, now: Date, maxScheduleD
 /** Fields that both bodies have in common. */
 type SendOptions = Pick<
   MessageServerIn,
-  'placeholders' | 'udhData' | 'enableNotification' | 'scheduledDate' | 'validityPeriod' | 'simulation'
+  'placeholders' | 'udhData' | 'enableNotification' | 'scheduledDate' | 'validityPeriod' | 'simulation' | 'tlvs'
 >;
 
 /** Returns the text with its placeholders filled, if the request has values for any. */
@@ -71,7 +72,13 @@ function optionsOfSend(options: SendOptions, now: Date) {
     wantReceipt: options.enableNotification ?? true,
     validUntil: readValidity(options.validityPeriod, scheduledAt ?? now),
     scheduledAt,
+    ...(options.tlvs && { tlvs: octetsOf(options.tlvs) }),
   };
+}
+
+function octetsOf(tlvs: SendOptions['tlvs']): Buffer | null {
+  const read = tlvs && readGivenTlvs(tlvs);
+  return read && 'octets' in read ? read.octets : null;
 }
 
 /** Returns the instant after which a message is no longer delivered; null without a validity period. */
@@ -98,6 +105,8 @@ function optionFaults(options: SendOptions, now: Date, maxScheduleDays?: number)
   faults.push(...headerFaults(udhData, 'udhData'));
   const schedule = scheduleFault(scheduledDate, now, maxScheduleDays);
   if (schedule !== null) faults.push({ field: 'scheduledDate', message: schedule });
+  const read = readGivenTlvs(options.tlvs ?? []);
+  if ('fault' in read) faults.push({ field: `tlvs${read.fault.place}`, message: read.fault.message });
   return faults;
 }
 
@@ -266,6 +275,7 @@ export const REFUSALS = {
   body_not_gsm: 'the text has characters outside GSM 03.38',
   binary_too_long: 'user data header and data together exceed 140 octets',
   text_too_long_for_header: 'user data header and text do not fit into one message',
+  tlv_not_allowed: 'the account may not send this parameter',
   no_route: 'no route leads to this number',
   no_registered_route:
     'the sender is not registered with a provider that reaches this number, as the rule for senders of its country requires',

@@ -208,6 +208,7 @@ const ABOUT: Readonly<Record<Refusal, 'destination' | 'sender' | 'text' | 'credi
   body_not_gsm: 'text',
   binary_too_long: 'text',
   text_too_long_for_header: 'text',
+  tlv_not_allowed: 'text',
   no_route: 'destination',
   no_registered_route: 'sender',
   no_price: 'destination',

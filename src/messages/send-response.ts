@@ -19,9 +19,9 @@ import type { BulkIn, BulkOut, MessageServerIn, MessageServerOut, SendIn, SendOu
 
 /** The bodies of single sends, and their fields for the number, the sender and the text. */
 const FORMS = {
-  send: { number: 'phoneNumber', sender: 'senderName', text: 'message', header: 'message' },
-  messageServer: { number: 'destination', sender: 'sender', text: 'body', header: 'udhData' },
-  rich: { number: 'destination', sender: 'sender', text: 'body', header: 'body' },
+  send: { number: 'phoneNumber', sender: 'senderName', text: 'message', header: 'message', tlvs: 'tlvs' },
+  messageServer: { number: 'destination', sender: 'sender', text: 'body', header: 'udhData', tlvs: 'tlvs' },
+  rich: { number: 'destination', sender: 'sender', text: 'body', header: 'body', tlvs: 'tlvs' },
 } as const;
 type Form = keyof typeof FORMS;
 
@@ -38,6 +38,7 @@ const MALFORMED: Partial<Record<Refusal, keyof (typeof FORMS)[Form]>> = {
   body_too_long: 'text',
   binary_too_long: 'header',
   text_too_long_for_header: 'text',
+  tlv_not_allowed: 'tlvs',
 };
 
 /** A verdict that does not fail the whole request. */

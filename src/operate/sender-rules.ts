@@ -36,6 +36,17 @@ const Policy = Type.Enum([...ALPHANUMERIC_POLICIES], {
   description: 'Treatment of senders with letters that are not registered for the numbers.',
 });
 
+const characters = Type.String({
+  minLength: 1,
+  maxLength: 100,
+  description: 'Characters that unregistered senders with letters may have, with ranges: `A-Za-z0-9`. Null: any.',
+});
+const lengthLimit = Type.Integer({ minimum: 1, maximum: 11, description: 'Limit of their length; null: none.' });
+const forbiddenWords = Type.Array(Type.String({ minLength: 1, maxLength: 11 }), {
+  maxItems: 500,
+  description: 'Words that they may not contain, in any case.',
+});
+
 const RuleOut = Type.Object({
   id: Type.Integer(),
   prefix: Prefix,
@@ -46,6 +57,10 @@ const RuleOut = Type.Object({
     }),
   ),
   registeredOnly: Type.Boolean({ description: 'True if numbers, too, pass only if they are registered.' }),
+  characters: orNull(characters),
+  minLength: orNull(lengthLimit),
+  maxLength: orNull(lengthLimit),
+  forbiddenWords,
 });
 
 const RuleIn = Type.Object({
@@ -53,6 +68,10 @@ const RuleIn = Type.Object({
   alphanumeric: Policy,
   replacement: Type.Optional(orNull(Type.String({ minLength: 1, maxLength: 25 }))),
   registeredOnly: Type.Optional(Type.Boolean({ description: 'Default: false.' })),
+  characters: Type.Optional(orNull(characters)),
+  minLength: Type.Optional(orNull(lengthLimit)),
+  maxLength: Type.Optional(orNull(lengthLimit)),
+  forbiddenWords: Type.Optional(forbiddenWords),
 });
 
 const Owner = orNull(accountIdField);
@@ -123,6 +142,7 @@ const PoolNumberOut = Type.Object({
   }),
 });
 
+const toRule = (rule: db.SenderRule) => ({ ...rule, forbiddenWords: [...rule.forbiddenWords] });
 const toRegistered = ({ ownerId, connectionId: _, validFrom: from, validTo: to, ...rest }: RegisteredSender) => ({
   ...rest,
   accountId: ownerId,
@@ -167,7 +187,9 @@ function ruleRoutes(app: App, { pool }: PlatformDeps): void {
       description: 'The longest prefix of a number decides. Without a rule every sender is allowed.',
       response: listOf(RuleOut),
     },
-    handler: async () => ({ data: await db.listRules(pool) }),
+    handler: async () => ({
+      data: (await db.listRules(pool)).map(toRule),
+    }),
   });
 
   app.put(RULES, {
@@ -180,9 +202,14 @@ function ruleRoutes(app: App, { pool }: PlatformDeps): void {
       body: withExamples(RuleIn, { prefix: '1', alphanumeric: 'replaced', replacement: 'pool:us' }),
       response: { 200: RuleOut },
     },
-    handler: ({ actor, body: { replacement = null, registeredOnly = false, ...rest } }) => {
-      const rule = { ...rest, replacement, registeredOnly, by: operatorNameOf(actor) };
-      return transaction(pool, (tx) => change.setSenderRule(tx, rule));
+    handler: ({ actor, body }) => {
+      const rule = {
+        ...db.ANY_FORM,
+        ...{ replacement: null, registeredOnly: false },
+        ...body,
+        by: operatorNameOf(actor),
+      };
+      return transaction(pool, async (tx) => toRule(await change.setSenderRule(tx, rule)));
     },
   });
 

@@ -22,6 +22,7 @@ import {
 } from './registered-senders.ts';
 import { createRouter } from './router.ts';
 import { insertRoute } from './routes.ts';
+import { ANY_FORM } from './sender-rule-store.ts';
 import { createSenderRules, setSenderRule } from './sender-rules.ts';
 
 const { pool } = testDatabase();
@@ -40,7 +41,7 @@ beforeEach(async () => {
   for (const connectionId of CONNECTIONS)
     await insertRoute(pool, { channel: 'SMS', prefix: '34', connectionId, priority: connectionId });
   const rule = { prefix: '34', alphanumeric: 'refused', replacement: null, registeredOnly: true } as const;
-  await transaction(pool, (tx) => setSenderRule(tx, { ...rule, by: 'Ada' }));
+  await transaction(pool, (tx) => setSenderRule(tx, { ...ANY_FORM, ...rule, by: 'Ada' }));
 });
 
 const entry = (more: Partial<NewRegistered> = {}): NewRegistered => ({
@@ -83,10 +84,20 @@ const anyEntry = fc.record({
   validTo: fc.constantFrom(null, new Date(future.getTime() + 1)),
 });
 
-const CHUNK = {
-  ...{ id: 1, accountId: 1, priority: 0, round: 0, attempt: 0, tries: 0, onUnknown: 'hold', campaignId: null },
-  ...{ written: 0, settled: 0, lost: false, parked: false },
-} as const;
+const CHUNK: Omit<HeldChunk, 'alternates' | 'jobs'> = {
+  id: 1,
+  accountId: 1,
+  priority: 0,
+  round: 0,
+  attempt: 0,
+  tries: 0,
+  onUnknown: 'hold',
+  campaignId: null,
+  written: 0,
+  settled: 0,
+  lost: false,
+  parked: false,
+};
 
 /** Connections over which the sender is registered in Spain, from the entries alone. The last of equal ones counts. */
 function registeredIn(entries: readonly NewRegistered[]): number[] {
@@ -169,7 +180,7 @@ test('the registration of the connection goes before one of all connections, the
 
 test('the replacement that a rule names passes without a registration, until it has one', async () => {
   const rule = { prefix: '34', alphanumeric: 'replaced', replacement: 'SHARED', registeredOnly: true } as const;
-  await transaction(pool, (tx) => setSenderRule(tx, { ...rule, by: 'Ada' }));
+  await transaction(pool, (tx) => setSenderRule(tx, { ...ANY_FORM, ...rule, by: 'Ada' }));
   const ways = async () =>
     (await loaded()).router.find('SMS', SPANIARD, { ...traffic, sender: 'SHARED' }).connectionIds;
   expect(await ways()).toEqual([1, 2, 3]);

@@ -14,24 +14,34 @@ const RULE = columns({
   replacement: as<string | null>('replacement'),
   /** True if numbers too pass only if they are registered. */
   registeredOnly: as<boolean>('registered_only'),
+  /** Characters that senders with letters may have, with ranges: `A-Za-z0-9`; null: any. */
+  characters: as<string | null>('characters'),
+  /** Limits of their length; null: none. */
+  minLength: as<number | null>('min_length'),
+  maxLength: as<number | null>('max_length'),
+  /** Words that they may not contain, in any case. */
+  forbiddenWords: as<readonly string[]>('forbidden_words'),
 });
 export type SenderRule = RowOf<typeof RULE>;
+
+/** The form of a rule that demands none. */
+export const ANY_FORM = { characters: null, minLength: null, maxLength: null, forbiddenWords: [] } as const;
 
 export async function listRules(db: Db): Promise<SenderRule[]> {
   return many(db, sql`SELECT ${RULE} FROM sender_rule ORDER BY prefix`);
 }
 
 /** Inserts a rule, or changes the one of this prefix. */
-export async function insertRule(
-  db: Db,
-  { prefix, alphanumeric, replacement, registeredOnly }: Omit<SenderRule, 'id'>,
-): Promise<SenderRule> {
+export async function insertRule(db: Db, rule: Omit<SenderRule, 'id'>): Promise<SenderRule> {
   return one(
     db,
-    sql`INSERT INTO sender_rule (prefix, alphanumeric, replacement, registered_only)
-        VALUES (${prefix}, ${alphanumeric}, ${replacement}, ${registeredOnly})
+    sql`INSERT INTO sender_rule (prefix, alphanumeric, replacement, registered_only, characters, min_length, max_length,
+                                 forbidden_words)
+        VALUES (${rule.prefix}, ${rule.alphanumeric}, ${rule.replacement}, ${rule.registeredOnly}, ${rule.characters},
+                ${rule.minLength}, ${rule.maxLength}, ${[...rule.forbiddenWords]}::text[])
         ON CONFLICT (prefix) DO UPDATE SET alphanumeric = excluded.alphanumeric, replacement = excluded.replacement,
-          registered_only = excluded.registered_only
+          registered_only = excluded.registered_only, characters = excluded.characters,
+          min_length = excluded.min_length, max_length = excluded.max_length, forbidden_words = excluded.forbidden_words
         RETURNING ${RULE}`,
   );
 }

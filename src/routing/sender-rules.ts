@@ -45,15 +45,34 @@ export async function setSenderRule(tx: Db, { by, ...rule }: Omit<db.SenderRule,
   return made;
 }
 
-function faultsOfRule({ prefix, alphanumeric, replacement }: Omit<db.SenderRule, 'id'>): FieldError[] {
+function faultsOfRule({ prefix, alphanumeric, replacement, ...pattern }: Omit<db.SenderRule, 'id'>): FieldError[] {
   const missing = replacement === null && alphanumeric === 'replaced';
   const isSender = replacement === null || poolNameOf(replacement) !== null || isSmsSender(replacement);
+  const { characters, minLength, maxLength } = pattern;
+  const isClass = characters === null || charactersIn(characters) !== null;
+  const areInOrder = minLength === null || maxLength === null || minLength <= maxLength;
   return [
     ...(PREFIX.test(prefix) ? [] : [BAD_PREFIX]),
     ...(missing ? [{ field: 'replacement', message: 'is required where senders are replaced' }] : []),
     ...(isSender ? [] : [{ field: 'replacement', message: 'must be a sender or pool:NAME' }]),
+    ...(isClass ? [] : [{ field: 'characters', message: 'must be characters and ranges, such as A-Za-z0-9' }]),
+    ...(areInOrder ? [] : [{ field: 'maxLength', message: 'must not be less than minLength' }]),
   ];
 }
+
+/** Returns the characters of a class such as `A-Za-z0-9 -`, whose last hyphen stands for itself; null if a range is wrong. */
+function charactersIn(text: string): ReadonlySet<string> | null {
+  const all = new Set<string>();
+  for (const [, from, to, single = ''] of text.matchAll(/(.)-(.)|(.)/gs)) {
+    const [first, last] = [(from ?? single).charCodeAt(0), (to ?? single).charCodeAt(0)];
+    if (first > last || last > MAX_CHARACTER) return null;
+    for (let code = first; code <= last; code++) all.add(String.fromCharCode(code));
+  }
+  return all.size === 0 ? null : all;
+}
+
+/** The last character of ASCII: senders have no others. */
+const MAX_CHARACTER = 0x7e;
 
 /** Removes a rule: every sender is allowed there again, or the rule of a shorter prefix applies. Errors: 404. */
 export async function removeSenderRule(tx: Db, { by, id }: { readonly id: number } & By): Promise<void> {
@@ -203,7 +222,7 @@ export const NO_SENDER_RULES: SenderRules = {
 };
 
 type Tables = {
-  readonly rules: PrefixTable<SenderRule>;
+  readonly rules: PrefixTable<Rule>;
   readonly registered: Registrations;
   readonly pools: ReadonlyMap<string, NumberPool>;
   readonly isEmpty: boolean;
@@ -244,7 +263,7 @@ export function createSenderRules(pool: Pool): SenderRules & { reload(): Promise
     async reload() {
       const [rules, registered, pools] = await Promise.all([listRules(pool), listRegistered(pool), listPools(pool)]);
       tables = {
-        rules: prefixTable(rules.map((rule) => ({ group: '', prefix: rule.prefix, value: rule }))),
+        rules: prefixTable(rules.map((rule) => ({ group: '', prefix: rule.prefix, value: ruleOf(rule) }))),
         registered: registrationsOf(registered),
         pools: new Map(pools.map((each) => [poolKey(each.name, each.ownerId), each])),
         isEmpty: rules.length === 0 && pools.length === 0,
@@ -278,17 +297,38 @@ function poolNamed(name: string, accountId: number, { pools }: Tables): Target {
 
 const HAS_LETTERS = /[^+0-9]/;
 
-const isFree = ({ registeredOnly, alphanumeric }: SenderRule, sender: string): boolean =>
-  !registeredOnly && (alphanumeric === 'allowed' || !HAS_LETTERS.test(sender));
+function isFree({ registeredOnly, alphanumeric, hasForm }: Rule, sender: string): boolean {
+  return !registeredOnly && (!HAS_LETTERS.test(sender) || (alphanumeric === 'allowed' && hasForm(sender)));
+}
 
-const passes = (asked: AskedSender, rule: SenderRule, { registered }: Tables): boolean =>
+/** A rule with the test of the form that senders with letters must have. */
+type Rule = SenderRule & { readonly hasForm: (sender: string) => boolean };
+
+function ruleOf(rule: SenderRule): Rule {
+  const allowed = rule.characters === null ? null : charactersIn(rule.characters);
+  const words = rule.forbiddenWords.map((word) => word.toLowerCase());
+  const { minLength, maxLength } = rule;
+  return {
+    ...rule,
+    hasForm(sender) {
+      const isWithin =
+        (minLength === null || sender.length >= minLength) && (maxLength === null || sender.length <= maxLength);
+      const folded = sender.toLowerCase();
+      return (
+        isWithin && [...sender].every((c) => allowed?.has(c) ?? true) && !words.some((word) => folded.includes(word))
+      );
+    },
+  };
+}
+
+const passes = (asked: AskedSender, rule: Rule, { registered }: Tables): boolean =>
   isFree(rule, asked.sender) || registered.holds(asked);
 
 /**
  * Finds the rule that lets a sender pass only where it is registered. The replacement that a rule names is the
  * operator's decision: it needs a registration only if it has been registered at all.
  */
-function ruleRequiringRegistration(use: SenderUse, tables: Tables): SenderRule | undefined {
+function ruleRequiringRegistration(use: SenderUse, tables: Tables): Rule | undefined {
   const rule = use.sender === '' ? undefined : tables.rules.find('', use.destination);
   if (rule === undefined || isFree(rule, use.sender)) return undefined;
   return isReplacement(rule, use, tables) && !tables.registered.isListed(use) ? undefined : rule;
