@@ -49,6 +49,7 @@ import { ROUTING_CHANNEL } from './routing/connection-store.ts';
 import { type Costs, createCostList } from './routing/costs.ts';
 import { createNetworkFinder, openService } from './routing/number-lookups.ts';
 import { createTlvTags } from './routing/account-tlvs.ts';
+import { createDltTemplates } from './routing/dlt-templates.ts';
 import { createRouter } from './routing/router.ts';
 import { createSenderRules } from './routing/sender-rules.ts';
 import { createReceivers, type Receivers } from './routing/supervise.ts';
@@ -154,6 +155,7 @@ export async function openRouting({ config, pool, log, secretKey, outbound, onSt
   const prices = createPriceList(pool);
   const outside = { secretKey, guard: outbound.guard };
   const tlvTags = createTlvTags(pool);
+  const dltTemplates = createDltTemplates(pool);
   const networks = createNetworkFinder({
     pool,
     log,
@@ -164,7 +166,9 @@ export async function openRouting({ config, pool, log, secretKey, outbound, onSt
   onStop('look-ups', networks.close);
   const receivers = createReceivers({ pool, secretKey, log });
   const reload = (): Promise<unknown> =>
-    Promise.all([router, prices, costs, senderRules, networks, tlvTags, receivers].map((part) => part.reload()));
+    Promise.all(
+      [router, prices, costs, senderRules, networks, tlvTags, dltTemplates, receivers].map((part) => part.reload()),
+    );
   await reload();
   const loop = startLoop('routes and prices', () => reload().then(() => ROUTES_MS), log);
   onStop('routes and prices', loop.stop);
@@ -176,6 +180,7 @@ export async function openRouting({ config, pool, log, secretKey, outbound, onSt
       senderRules,
       networks,
       tlvTags,
+      dltTemplates,
     },
     costs,
     receivers,

@@ -1039,6 +1039,21 @@ CREATE POLICY tenant ON dispatch_chunk AS PERMISSIVE FOR ALL TO public USING ((a
 
 COMMENT ON TABLE dispatch_chunk IS 'queue';
 
+CREATE TABLE dlt_template (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  owner_id bigint NOT NULL,
+  header text NOT NULL,
+  entity_id text NOT NULL,
+  template_id text NOT NULL,
+  chain text,
+  text text NOT NULL,
+  CONSTRAINT dlt_template_pkey PRIMARY KEY (id),
+  CONSTRAINT dlt_template_owner_id_header_template_id_key UNIQUE (owner_id, header, template_id),
+  CONSTRAINT dlt_template_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES account(id)
+);
+
+COMMENT ON TABLE dlt_template IS 'shared';
+
 CREATE TABLE expiry_progress (
   done_to timestamp with time zone NOT NULL,
   only_row boolean DEFAULT true NOT NULL,

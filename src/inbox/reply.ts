@@ -94,6 +94,7 @@ const FIELDS: Partial<Record<Refusal, keyof ReplyIn>> = {
   bad_body: 'text',
   body_too_long: 'text',
   no_content: 'text',
+  no_dlt_template: 'text',
 };
 
 function acceptedId(verdict: Verdict | undefined, { chatId }: ReplyIn): string {

@@ -9,6 +9,7 @@ import type { OnUnknown } from '../dispatch/store.ts';
 import { findBalance } from '../money/credit.ts';
 import type { FindPrice } from '../money/prices.ts';
 import { faultOf } from '../routing/choice.ts';
+import type { DltTemplates } from '../routing/dlt-templates.ts';
 import { type NetworkFinder, type NetworkOf, NO_NETWORK } from '../routing/number-lookups.ts';
 import type { FindRoute, MaySend } from '../routing/router.ts';
 import type { Traffic } from '../routing/routes.ts';
@@ -21,7 +22,7 @@ import {
   type SenderRules,
 } from '../routing/sender-rules.ts';
 import { countParts, fitOneMessage, roomBeside } from '../smpp/text.ts';
-import { decodeTlvs } from '../smpp/wire.ts';
+import { decodeTlvs, encodeTlvs } from '../smpp/wire.ts';
 import { isStorable } from '../templates/content.ts';
 import { type IsOptedOut, readDestination } from './consent.ts';
 import type { NewMessage } from './new-messages.ts';
@@ -38,6 +39,7 @@ export type Lookups = {
   readonly senderRules: SenderRules;
   readonly networks: NetworkFinder;
   readonly tlvTags: TlvTags;
+  readonly dltTemplates: DltTemplates;
 };
 
 /** A message that may be stored, with the additional data for the queue and the response. */
@@ -63,6 +65,8 @@ type Work = Omit<Filling<Prepared>, 'message'> & {
   readonly networkOf: NetworkOf;
   readonly numberRules: NumberRules;
   unitMicros: number;
+  /** Explains a rejection beyond its reason. */
+  hint?: string;
 };
 
 /** A step returns the reason for a rejection, or fills in the work and returns null. */
@@ -125,6 +129,22 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
         .every((tag) => allowed.has(tag))
         ? null
         : 'tlv_not_allowed';
+    },
+  ],
+  [
+    'template',
+    (work) => {
+      const { message, draft, tables } = work;
+      if (isRoutedBySender(draft.channel) || draft.binary || message.destination === '') return null;
+      const found = tables.dltTemplates.match({ ...message, text: message.body });
+      if (found === null) return null;
+      if ('fault' in found) {
+        work.hint = found.fault;
+        return 'no_dlt_template';
+      }
+      const own = message.tlvs === null ? [] : decodeTlvs(message.tlvs);
+      message.tlvs = encodeTlvs(new Map([...found.tlvs, ...own]));
+      return null;
     },
   ],
   ['consent', ({ isOptedOut, message }) => (isOptedOut(message.channel, message.destination) ? 'opted_out' : null)],
@@ -194,11 +214,11 @@ export function prepare(
   tables: Lookups,
   isOptedOut: IsOptedOut,
   { findSticky = NO_STICKY, networkOf = NO_NETWORK }: Partial<Pick<Work, 'findSticky' | 'networkOf'>> = {},
-): Prepared | { kind: 'refused'; refusal: Refusal } {
+): Prepared | { kind: 'refused'; refusal: Refusal; hint?: string } {
   const work = begin(by, draft, tables, { id: idFor(draft), isOptedOut, findSticky, networkOf });
   for (const [, step] of STEPS) {
     const refusal = step(work);
-    if (refusal !== null) return { kind: 'refused', refusal };
+    if (refusal !== null) return { kind: 'refused', refusal, ...(work.hint !== undefined && { hint: work.hint }) };
   }
   return work;
 }

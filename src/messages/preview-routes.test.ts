@@ -6,6 +6,7 @@ import { NO_ROUTE } from '../routing/choice.ts';
 import { insertConnection } from '../routing/connection-store.ts';
 import { NO_NETWORKS } from '../routing/number-lookups.ts';
 import { NO_TLV_TAGS } from '../routing/account-tlvs.ts';
+import { NO_DLT_TEMPLATES } from '../routing/dlt-templates.ts';
 import { NO_SENDER_RULES } from '../routing/sender-rules.ts';
 import { insertSender } from '../routing/senders.ts';
 import { insertTemplate } from '../templates/store.ts';
@@ -23,6 +24,7 @@ const tables: Lookups = {
   maySend: (accountId, _channel, sender) => accountId === account.accountId && sender === AGENT,
   senderRules: NO_SENDER_RULES,
   tlvTags: NO_TLV_TAGS,
+  dltTemplates: NO_DLT_TEMPLATES,
   networks: NO_NETWORKS,
 };
 const { pool, account, call, ...routes } = await openRoutes([previewRoutes], {

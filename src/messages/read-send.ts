@@ -276,6 +276,7 @@ export const REFUSALS = {
   binary_too_long: 'user data header and data together exceed 140 octets',
   text_too_long_for_header: 'user data header and text do not fit into one message',
   tlv_not_allowed: 'the account may not send this parameter',
+  no_dlt_template: 'the text matches no DLT template of the account',
   no_route: 'no route leads to this number',
   no_registered_route:
     'the sender is not registered with a provider that reaches this number, as the rule for senders of its country requires',
@@ -294,13 +295,19 @@ export type Verdict =
       readonly unicode: boolean;
       readonly sender?: string;
     }
-  | { readonly kind: 'refused'; readonly refusal: Refusal; readonly shortage?: Shortage }
+  | {
+      readonly kind: 'refused';
+      readonly refusal: Refusal;
+      readonly shortage?: Shortage;
+      /** The reason in more detail than that of all such rejections. */
+      readonly hint?: string;
+    }
   /** The client id was used for a message with other content within 24 hours. */
   | { readonly kind: 'conflict' };
 
 /** Returns the reason of a rejection, for clients who may see amounts (`textFor` shortens it for others). */
-export const reasonOf = ({ refusal, shortage }: Extract<Verdict, { kind: 'refused' }>): string =>
-  shortage ? withAmounts(REFUSALS[refusal], shortage) : REFUSALS[refusal];
+export const reasonOf = ({ refusal, shortage, hint }: Extract<Verdict, { kind: 'refused' }>): string =>
+  shortage ? withAmounts(REFUSALS[refusal], shortage) : (hint ?? REFUSALS[refusal]);
 
 /**
  * Returns the SHA-256 of a draft's content: two drafts under one client id are the same message when their hashes are

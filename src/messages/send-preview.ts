@@ -209,6 +209,7 @@ const ABOUT: Readonly<Record<Refusal, 'destination' | 'sender' | 'text' | 'credi
   binary_too_long: 'text',
   text_too_long_for_header: 'text',
   tlv_not_allowed: 'text',
+  no_dlt_template: 'text',
   no_route: 'destination',
   no_registered_route: 'sender',
   no_price: 'destination',

@@ -39,6 +39,7 @@ const MALFORMED: Partial<Record<Refusal, keyof (typeof FORMS)[Form]>> = {
   binary_too_long: 'header',
   text_too_long_for_header: 'text',
   tlv_not_allowed: 'tlvs',
+  no_dlt_template: 'text',
 };
 
 /** A verdict that does not fail the whole request. */
@@ -49,7 +50,7 @@ function assertNoError(verdict: Verdict, form: Form): Decided {
   if (verdict.kind === 'conflict') throw idConflict();
   const about = verdict.kind === 'refused' ? MALFORMED[verdict.refusal] : undefined;
   if (verdict.kind === 'refused' && about)
-    throw invalidFields([{ field: FORMS[form][about], message: REFUSALS[verdict.refusal] }]);
+    throw invalidFields([{ field: FORMS[form][about], message: verdict.hint ?? REFUSALS[verdict.refusal] }]);
   return verdict;
 }
 

@@ -24,6 +24,7 @@ import {
   removeRegistered,
   setRegistered,
 } from '../routing/registered-senders.ts';
+import { OBLIGATION_EFFECTS, OBLIGATIONS_READ_ON, SENDER_OBLIGATIONS } from '../routing/sender-obligations.ts';
 import * as db from '../routing/sender-rule-store.ts';
 import { ALPHANUMERIC_POLICIES, type NumberPool } from '../routing/sender-rule-store.ts';
 import * as change from '../routing/sender-rules.ts';
@@ -75,6 +76,24 @@ const RuleIn = Type.Object({
 });
 
 const Owner = orNull(accountIdField);
+
+const readOn = Type.String({ format: 'date', description: 'Day on which the sources were read.' });
+const ObligationOut = Type.Object({
+  country: Type.String({ description: 'ISO 3166-1 alpha-2.' }),
+  prefix: Type.String({ description: 'Calling code without the plus sign.' }),
+  from: orNull(Type.String({ format: 'date', description: 'First day; null: brought in step by step.' })),
+  effect: Type.Enum([...OBLIGATION_EFFECTS], {
+    type: 'string',
+    description: 'Treatment of messages from other senders by the networks of the country.',
+  }),
+  kind: Type.Enum(['registry', 'form'], {
+    type: 'string',
+    description: '`registry`: senders must be registered; `form`: they must have a certain form.',
+  }),
+  bindsProvider: Type.Boolean({ description: 'True if a registration holds only for the providers that it names.' }),
+  source: Type.String({ description: 'URL of the source.' }),
+  hasRule: Type.Boolean({ description: 'True if a rule for senders names the country.' }),
+});
 
 const Status = Type.Enum([...REGISTRATION_STATUSES], {
   type: 'string',
@@ -160,6 +179,7 @@ const toPool = ({ id, name, ownerId: accountId, account, numbers }: NumberPool) 
 const tags = ['Operator: senders'];
 const RULES = `${OPERATOR_PATH}/sender-rules`;
 const REGISTERED = `${OPERATOR_PATH}/registered-senders`;
+const OBLIGATIONS = `${OPERATOR_PATH}/sender-obligations`;
 const POOLS = `${OPERATOR_PATH}/number-pools`;
 
 const listOf = <T extends Type.TSchema>(item: T) => ({ 200: Type.Object({ data: Type.Array(item) }) });
@@ -190,6 +210,27 @@ function ruleRoutes(app: App, { pool }: PlatformDeps): void {
     handler: async () => ({
       data: (await db.listRules(pool)).map(toRule),
     }),
+  });
+
+  app.get(OBLIGATIONS, {
+    onRequest,
+    config: { command: 'sender-rule obligations' },
+    schema: {
+      tags,
+      operationId: 'operatorListSenderObligations',
+      summary: 'List the countries where senders must be registered or have a certain form',
+      response: { 200: Type.Object({ readOn, data: Type.Array(ObligationOut) }) },
+    },
+    handler: async () => {
+      const rules = await db.listRules(pool);
+      return {
+        readOn: OBLIGATIONS_READ_ON,
+        data: SENDER_OBLIGATIONS.map((each) => ({
+          ...each,
+          hasRule: rules.some(({ prefix }) => prefix !== '' && prefix.startsWith(each.prefix)),
+        })),
+      };
+    },
   });
 
   app.put(RULES, {

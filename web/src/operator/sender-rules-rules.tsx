@@ -1,16 +1,19 @@
-import { Checkbox, NativeSelect, Stack, TextInput } from '@mantine/core';
+import { Anchor, Checkbox, NativeSelect, Stack, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/send.ts';
 import { AddButton } from '../ui/actions.tsx';
 import { openDialog } from '../ui/dialog.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
+import { useFormat } from '../ui/format.ts';
 import { ErrorState, Section } from '../ui/parts.tsx';
 import { type SmallColumn, SmallTable } from '../ui/small-table.tsx';
 import { AccountChoice } from './account.tsx';
 import { ConnectionChoice } from './connection-choice.tsx';
 import {
   DeleteRule,
+  obligationsQuery,
+  type SenderObligation,
   POLICIES,
   REGISTERED,
   REGISTRATION_STATUSES,
@@ -29,6 +32,7 @@ export function SenderRules() {
     <Stack gap="lg">
       <Rules />
       <Registered />
+      <Obligations />
     </Stack>
   );
 }
@@ -70,6 +74,47 @@ function Rules() {
       {error && <ErrorState error={error} />}
       {data && (
         <SmallTable label={t('senderRule.title')} columns={columns} rows={data.data} rowId={({ id }) => String(id)} />
+      )}
+    </Section>
+  );
+}
+
+/** Countries where senders must be registered or have a certain form, with the date and the source. */
+function Obligations() {
+  const { t, i18n } = useTranslation('operator');
+  const format = useFormat();
+  const names = new Intl.DisplayNames(i18n.language, { type: 'region' });
+  const { data, error } = useQuery(obligationsQuery);
+  const columns: readonly SmallColumn<SenderObligation>[] = [
+    { id: 'country', header: t('obligation.country'), cell: ({ country }) => names.of(country) ?? country },
+    {
+      id: 'from',
+      header: t('obligation.from'),
+      cell: ({ from }) => (from === null ? '–' : format.dayUtc(new Date(from))),
+    },
+    { id: 'kind', header: t('obligation.what'), cell: ({ kind }) => t(`obligation.kind.${kind}`) },
+    { id: 'effect', header: t('obligation.otherwise'), cell: ({ effect }) => t(`obligation.effect.${effect}`) },
+    {
+      id: 'rule',
+      header: t('obligation.rule'),
+      cell: ({ hasRule }) => t(hasRule ? 'obligation.hasRule' : 'obligation.noRule'),
+    },
+    {
+      id: 'source',
+      header: t('obligation.source'),
+      phone: 'none',
+      cell: ({ source }) => (
+        <Anchor href={source} target="_blank" rel="noreferrer" size="sm">
+          {new URL(source).hostname}
+        </Anchor>
+      ),
+    },
+  ];
+  return (
+    <Section title={t('obligation.title')} description={t('obligation.text')}>
+      {error && <ErrorState error={error} />}
+      {data && (
+        <SmallTable label={t('obligation.title')} columns={columns} rows={data.data} rowId={({ country }) => country} />
       )}
     </Section>
   );
