@@ -42,6 +42,7 @@ import { fallbackTasks } from './messages/fallback.ts';
 import type { Revoke } from './messages/next-channel.ts';
 import { createInboundInbox, inboundTasks, type OnInbound } from './messages/inbound.ts';
 import { type KeywordDeps, keywordPost, keywordReply, keywordTasks, type OnAnswer } from './messages/keywords.ts';
+import { createDailyCaps } from './messages/daily-caps.ts';
 import {
   dependsOnNetwork,
   loadRecentJobs,
@@ -283,16 +284,18 @@ function supervise(deps: WorkerDeps, { owner, guard, takeReceipt, sampler }: Sup
     },
     startPump(connection, carrier) {
       const priced = { connectionId: connection.id, costs: deps.costs };
+      const caps = createDailyCaps(pool);
       const registered = { connectionId: connection.id, senderRules: deps.tables.senderRules };
       const load: PumpDeps['load'] = async (chunks) => {
         const jobs = await loadRecentJobs(pool, chunks, { recent: recentMessages, resolver });
-        return withNetworks(pool, withRegistrations(chunks, jobs, registered), priced);
+        return withNetworks(pool, await caps.limit(withRegistrations(chunks, jobs, registered)), priced);
       };
       const pump = startPump({
         pool,
         connectionId: connection.id,
         owner,
         carrier,
+        onOutcome: caps.settled,
         tps: kindOf(connection).tpsOf(connection.settings),
         mustLoad: (job) => dependsOnNetwork(job, priced) || mayBePaced(job, registered),
         load: trace ? trace.load(connection.name, load) : load,

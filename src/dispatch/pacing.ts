@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Carrier } from '../channels/carrier.ts';
 import type { Pace } from '../channels/throttle.ts';
 import { createTokenBucket, type TokenBucket } from '../core/limits.ts';
-import type { Job, SenderRate } from './held.ts';
+import type { Job } from './held.ts';
 
 /** Minimum wait: messages written within it are committed together. */
 const MIN_WAIT_MS = 5;
@@ -30,7 +30,7 @@ export function createPacing(carrier: Carrier, bucket: TokenBucket): Pacing {
   let sharers = 1;
   const senderBuckets = new LRUCache<number, TokenBucket>({ max: MAX_SENDER_RATES });
 
-  function senderBucketOf({ id, tps }: SenderRate): TokenBucket {
+  function senderBucketOf(id: number, tps: number): TokenBucket {
     const known = senderBuckets.get(id) ?? createTokenBucket(tps / sharers);
     if (known.perSecond() !== tps / sharers) known.setRate(tps / sharers);
     senderBuckets.set(id, known);
@@ -38,9 +38,13 @@ export function createPacing(carrier: Carrier, bucket: TokenBucket): Pacing {
   }
 
   /** Returns the limits of a message, the most general one first. */
-  function limitsOf({ sender, senderRate }: Job): readonly Pick<Pace, 'ready' | 'take' | 'waitMs'>[] {
+  function limitsOf({ sender, registration }: Job): readonly Pick<Pace, 'ready' | 'take' | 'waitMs'>[] {
     const pace = carrier.paceOf?.(sender);
-    return [bucket, ...(pace ? [pace] : []), ...(senderRate ? [senderBucketOf(senderRate)] : [])];
+    return [
+      bucket,
+      ...(pace ? [pace] : []),
+      ...(registration?.tps ? [senderBucketOf(registration.id, registration.tps)] : []),
+    ];
   }
 
   return {

@@ -110,6 +110,12 @@ const tps = Type.Number({
   description: 'Parts per second from this sender over each of its connections; null: no limit.',
 });
 
+const dailyCap = Type.Integer({
+  minimum: 1,
+  maximum: 1_000_000_000,
+  description: 'Parts per day (UTC) from this sender over all of its connections; null: no limit.',
+});
+
 const RegisteredOut = Type.Object({
   id: Type.Integer(),
   prefix: Prefix,
@@ -124,6 +130,7 @@ const RegisteredOut = Type.Object({
   brandId: orNull(brandId),
   campaignId: orNull(campaignId),
   tps: orNull(tps),
+  dailyCap: orNull(dailyCap),
 });
 const RegisteredIn = Type.Object({
   prefix: PrefixField,
@@ -137,6 +144,7 @@ const RegisteredIn = Type.Object({
   brandId: Type.Optional(orNull(brandId)),
   campaignId: Type.Optional(orNull(campaignId)),
   tps: Type.Optional(orNull(tps)),
+  dailyCap: Type.Optional(orNull(dailyCap)),
 });
 
 const PoolOut = Type.Object({
@@ -318,6 +326,7 @@ function registeredRoutes(app: App, deps: PlatformDeps): void {
         brandId: body.brandId ?? null,
         campaignId: body.campaignId ?? null,
         tps: body.tps ?? null,
+        dailyCap: body.dailyCap ?? null,
       };
       return toRegistered(await setRegistered(tx, { ...entry, by: operatorNameOf(actor) }));
     }),

@@ -9,8 +9,10 @@ import { runs } from '../../test/support/runs.ts';
 import { until } from '../../test/support/until.ts';
 import { exec, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
-import type { HeldChunk } from '../dispatch/held.ts';
+import type { HeldChunk, Job } from '../dispatch/held.ts';
 import { verdictOf } from '../dispatch/pump.ts';
+import { DAY_MS } from '../core/time.ts';
+import { createDailyCaps, type DailyCaps } from '../messages/daily-caps.ts';
 import { jobOf, loadJobs, withRegistrations } from '../messages/load.ts';
 import { insertConnection } from './connection-store.ts';
 import {
@@ -56,6 +58,7 @@ const entry = (more: Partial<NewRegistered> = {}): NewRegistered => ({
   brandId: null,
   campaignId: null,
   tps: null,
+  dailyCap: null,
   ...more,
 });
 
@@ -167,6 +170,31 @@ test('messages from a registered sender keep to the rate of its registration, an
   await until('the rest', () => carrier.submitted.length === 6);
   // The burst of a rate of one is one part: the third leaves after two seconds.
   expect(performance.now() - since).toBeGreaterThan(1900);
+});
+
+test('all workers together send no more parts a day than the cap, parts that no carrier took are sent after all, and the rest waits for the next day', async () => {
+  await replaceAll([entry({ dailyCap: 5 })]);
+  const { rules } = await loaded();
+  const job = (): Job => jobOf(newMessage({ accountId: 1, destination: SPANIARD, sender: 'ACME', parts: 2 }));
+  const noon = Math.floor(Date.now() / DAY_MS) * DAY_MS + DAY_MS / 2;
+  const [one, other] = [createDailyCaps(pool, () => noon), createDailyCaps(pool, () => noon)];
+  const limit = async (caps: DailyCaps, count: number) => {
+    const jobs = withRegistrations([{ accountId: 1 }], [Array.from({ length: count }, job)], {
+      connectionId: 1,
+      senderRules: rules,
+    });
+    return (await caps.limit(jobs)).flat().filter((each) => each !== undefined);
+  };
+  const waits = (jobs: readonly Job[]) => jobs.map(({ refusal }) => refusal !== undefined);
+  const [first] = await limit(one, 1);
+  expect(first?.refusal).toBeUndefined();
+  const second = await limit(other, 3);
+  expect(waits(second)).toEqual([false, true, true]);
+  expect(second[1]?.refusal).toMatchObject({ kind: 'retry', afterMs: DAY_MS / 2, code: 'DAILY_CAP' });
+  if (first) one.settled(first, { kind: 'retry', afterMs: 0, counts: false, code: 'ESME_RTHROTTLED', text: '' });
+  expect(waits(await limit(one, 2))).toEqual([false, true]);
+  await exec(pool, sql`UPDATE registered_sender SET used_on = used_on - 1`);
+  expect(waits(await limit(other, 2))).toEqual([false, false]);
 });
 
 test('the registration of the connection goes before one of all connections, then the longest prefix', () => {

@@ -1,5 +1,6 @@
 import { GATEWAY_ACCOUNT_ID, operatorAuthor, recordAudit } from '../accounts/audit.ts';
 import { isSmsSender } from '../core/channels.ts';
+import { bigint, int, rowsOf } from '../core/db/columns.ts';
 import { as, columns, type Db, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
 import { notifyRoutingChange } from './connection-store.ts';
@@ -30,6 +31,8 @@ const REGISTERED = columns({
   campaignId: as<string | null>('r.campaign_id'),
   /** Parts per second over each connection; null: no limit. */
   tps: as<number | null>('r.tps'),
+  /** Parts per day in UTC over all connections; null: no limit. */
+  dailyCap: as<number | null>('r.daily_cap'),
 });
 export type RegisteredSender = RowOf<typeof REGISTERED>;
 export type NewRegistered = Omit<RegisteredSender, 'id' | 'account' | 'connection'>;
@@ -46,13 +49,38 @@ async function insertRegistered(db: Db, r: NewRegistered): Promise<RegisteredSen
   return one(
     db,
     sql`INSERT INTO registered_sender AS r (prefix, sender, owner_id, connection_id, status, reference, valid_from,
-                                            valid_to, brand_id, campaign_id, tps)
+                                            valid_to, brand_id, campaign_id, tps, daily_cap)
         VALUES (${r.prefix}, ${r.sender}, ${r.ownerId}, ${r.connectionId}, ${r.status}, ${r.reference}, ${r.validFrom},
-                ${r.validTo}, ${r.brandId}, ${r.campaignId}, ${r.tps})
+                ${r.validTo}, ${r.brandId}, ${r.campaignId}, ${r.tps}, ${r.dailyCap})
         ON CONFLICT (prefix, sender, owner_id, connection_id) DO UPDATE SET status = excluded.status,
           reference = excluded.reference, valid_from = excluded.valid_from, valid_to = excluded.valid_to,
-          brand_id = excluded.brand_id, campaign_id = excluded.campaign_id, tps = excluded.tps
+          brand_id = excluded.brand_id, campaign_id = excluded.campaign_id, tps = excluded.tps,
+          daily_cap = excluded.daily_cap
         RETURNING ${REGISTERED}`,
+  );
+}
+
+/** Parts that are about to be sent today by a registration, and parts of today that were not sent after all. */
+export type DailyUse = { readonly id: number; readonly asked: number; readonly returned: number };
+
+/** Counts parts of today (UTC) and returns how many of those asked for the daily caps still grant. */
+export async function takeDailyParts(db: Db, uses: readonly DailyUse[]): Promise<{ id: number; granted: number }[]> {
+  return many(
+    db,
+    sql`WITH use AS (
+          SELECT r.id, u.asked, r.daily_cap, (now() AT TIME ZONE 'UTC')::date AS today,
+                 CASE WHEN r.used_on = (now() AT TIME ZONE 'UTC')::date
+                   THEN greatest(0, r.used_parts - u.returned) ELSE 0 END AS used
+          FROM ${rowsOf(uses, {
+            id: bigint((u) => u.id),
+            asked: int((u) => u.asked),
+            returned: int((u) => u.returned),
+          })} AS u
+          JOIN registered_sender r ON r.id = u.id ORDER BY r.id FOR UPDATE OF r),
+        grants AS (
+          SELECT id, today, used, least(asked, greatest(0, coalesce(daily_cap, used + asked) - used)) AS granted FROM use)
+        UPDATE registered_sender r SET used_on = g.today, used_parts = g.used + g.granted
+        FROM grants g WHERE r.id = g.id RETURNING r.id, g.granted`,
   );
 }
 
@@ -111,7 +139,7 @@ export type Registrations = {
    * connections, then the longest prefix. Undefined if there is none.
    */
   find(use: SenderUse, connectionId: number): RegisteredSender | undefined;
-  /** Returns true if any registration of the sender has a rate. */
+  /** Returns true if any registration of the sender has a rate or a daily cap. */
   isPaced(sender: string): boolean;
 };
 
@@ -129,7 +157,8 @@ export function registrationsOf(rows: readonly RegisteredSender[], now: () => nu
     holds: (use) => of(use).some(isValid),
     find: (use, connectionId) =>
       of(use).find((row) => (row.connectionId === null || row.connectionId === connectionId) && isValid(row)),
-    isPaced: (sender) => bySender.get(sender.toLowerCase())?.some(({ tps }) => tps !== null) ?? false,
+    isPaced: (sender) =>
+      bySender.get(sender.toLowerCase())?.some(({ tps, dailyCap }) => tps !== null || dailyCap !== null) ?? false,
   };
 }
 

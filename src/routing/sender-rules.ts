@@ -192,7 +192,7 @@ export type SenderRules = {
   registeredOnlyBy(use: SenderUse): string | null;
   /** Returns the registration that holds over a connection now, if there is one. */
   registrationOver(use: SenderUse, connectionId: number): RegisteredSender | undefined;
-  /** Returns true if a registration of the sender has a rate. */
+  /** Returns true if a registration of the sender has a rate or a daily cap. */
   isPaced(sender: string): boolean;
 };
 
