@@ -5,9 +5,9 @@ import { makeXlsx } from '../../test/support/files/archive.ts';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { DEFAULT_NUMBER_RULES } from '../core/phone.ts';
 import { openTemporaryFile } from '../core/storage.ts';
+import { readFile } from './import-reader.ts';
 import { unpackRows } from './import-rows.ts';
 import { type Conversion, convertFile } from './import-thread.ts';
-import { readFile } from './import-reader.ts';
 
 let folder: string;
 beforeAll(async () => {
