@@ -95,8 +95,14 @@ test('a file that takes more memory than the thread may use is refused, and the 
 
 test('large files of one account do not keep the file of another one waiting', async () => {
   const ended: string[] = [];
+  const all = Promise.withResolvers<void>();
+  let written = 0;
   const readAs = async (name: string, accountId: number, rows: number): Promise<void> => {
-    await read(csvOf(rows), (conversion) => readFile(accountId, conversion));
+    await read(csvOf(rows), async (conversion) => {
+      if (++written === 3) all.resolve();
+      await all.promise;
+      return readFile(accountId, conversion);
+    });
     ended.push(name);
   };
   await Promise.all([readAs('first of A', 1, 5000), readAs('second of A', 1, 5001), readAs('first of B', 2, 1)]);
