@@ -122,7 +122,7 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
     'parameters',
     ({ draft, message, tables }) => {
       // Those of an SMPP customer were checked where they arrived.
-      if (!draft.tlvs || draft.smpp) return null;
+      if (!draft.tlvs || message.smppCredentialId !== null) return null;
       const allowed = tables.tlvTags.of(message.accountId);
       return decodeTlvs(draft.tlvs)
         .keys()

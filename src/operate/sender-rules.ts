@@ -306,7 +306,6 @@ function registeredRoutes(app: App, deps: PlatformDeps): void {
         prefix: '34',
         sender: 'ACME',
         accountId: 1,
-        connection: 'acme-smsc',
         reference: 'ES-2026-0815',
         validTo: '2027-09-15T00:00:00Z',
       }),
