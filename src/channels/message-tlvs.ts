@@ -48,7 +48,7 @@ export const DLT_TAGS = { entityId: 0x1400, templateId: 0x1401, chain: 0x1402 } 
  * Returns the value of a variable of a message: `dlt.entityId`, `dlt.templateId`, `dlt.chain`, or `tlv.0x1400` for any
  * parameter that it brings. Null if it has none. Values that are not texts are written in hexadecimal.
  */
-export function tlvVariable(tlvs: Tlvs, name: string): string | null {
+function tlvVariable(tlvs: Tlvs, name: string): string | null {
   const tag = tagOfVariable(name);
   const octets = tag === null ? undefined : tlvs.get(tag);
   if (tag === null || octets === undefined) return null;
@@ -70,7 +70,7 @@ export const isTlvVariable = (name: string): boolean => tagOfVariable(name) !== 
 const NO_DLT = { 'dlt.entityId': null, 'dlt.templateId': null, 'dlt.chain': null } as const;
 
 /** Returns all variables of a message's parameters by their names, for templates of requests. */
-export function tlvVariables(octets: Uint8Array | undefined): Record<keyof typeof NO_DLT, string | null> {
+function tlvVariables(octets: Uint8Array | undefined): Record<keyof typeof NO_DLT, string | null> {
   if (octets === undefined) return NO_DLT;
   const tlvs = decodeTlvs(octets);
   const names = [...Object.keys(NO_DLT), ...[...tlvs.keys()].map((tag) => `tlv.${nameOfTag(tag)}`)];

@@ -28,7 +28,7 @@ export function DeleteRule({ path, id, of }: DeleteProps) {
   );
 }
 
-export const OBLIGATIONS = '/api/operator/v1/sender-obligations';
+const OBLIGATIONS = '/api/operator/v1/sender-obligations';
 export const RULES = '/api/operator/v1/sender-rules';
 export const REGISTERED = '/api/operator/v1/registered-senders';
 export const POOLS = '/api/operator/v1/number-pools';
