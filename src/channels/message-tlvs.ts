@@ -70,7 +70,7 @@ export const isTlvVariable = (name: string): boolean => tagOfVariable(name) !== 
 const NO_DLT = { 'dlt.entityId': null, 'dlt.templateId': null, 'dlt.chain': null } as const;
 
 /** Returns all variables of a message's parameters by their names, for templates of requests. */
-function tlvVariables(octets: Uint8Array | undefined): Record<keyof typeof NO_DLT, string | null> {
+export function tlvVariables(octets: Uint8Array | undefined): Record<keyof typeof NO_DLT, string | null> {
   if (octets === undefined) return NO_DLT;
   const tlvs = decodeTlvs(octets);
   const names = [...Object.keys(NO_DLT), ...[...tlvs.keys()].map((tag) => `tlv.${nameOfTag(tag)}`)];
