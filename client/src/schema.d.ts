@@ -7350,7 +7350,7 @@ export interface operations {
                              */
                             alphabet: "gsm" | "latin1" | "ascii" | "utf8";
                             /**
-                             * @description Format of message ids: a UUID (the default), 32 hexadecimal digits, or decimal.
+                             * @description Format of message ids: a UUID (the default), 32 hexadecimal digits, or a decimal number that fits 64 bits. Clients of SMPP 3.3 get at most 8 digits: decimal ones, or else hexadecimal.
                              * @enum {string}
                              */
                             messageIds: "uuid" | "hex" | "decimal";
@@ -7408,7 +7408,7 @@ export interface operations {
                      */
                     alphabet?: "gsm" | "latin1" | "ascii" | "utf8";
                     /**
-                     * @description Format of message ids: a UUID (the default), 32 hexadecimal digits, or decimal.
+                     * @description Format of message ids: a UUID (the default), 32 hexadecimal digits, or a decimal number that fits 64 bits. Clients of SMPP 3.3 get at most 8 digits: decimal ones, or else hexadecimal.
                      * @enum {string}
                      */
                     messageIds?: "uuid" | "hex" | "decimal";
@@ -7445,7 +7445,7 @@ export interface operations {
                          */
                         alphabet: "gsm" | "latin1" | "ascii" | "utf8";
                         /**
-                         * @description Format of message ids: a UUID (the default), 32 hexadecimal digits, or decimal.
+                         * @description Format of message ids: a UUID (the default), 32 hexadecimal digits, or a decimal number that fits 64 bits. Clients of SMPP 3.3 get at most 8 digits: decimal ones, or else hexadecimal.
                          * @enum {string}
                          */
                         messageIds: "uuid" | "hex" | "decimal";
@@ -7530,7 +7530,7 @@ export interface operations {
                      */
                     alphabet?: "gsm" | "latin1" | "ascii" | "utf8";
                     /**
-                     * @description Format of message ids: a UUID (the default), 32 hexadecimal digits, or decimal.
+                     * @description Format of message ids: a UUID (the default), 32 hexadecimal digits, or a decimal number that fits 64 bits. Clients of SMPP 3.3 get at most 8 digits: decimal ones, or else hexadecimal.
                      * @enum {string}
                      */
                     messageIds?: "uuid" | "hex" | "decimal";
@@ -7567,7 +7567,7 @@ export interface operations {
                          */
                         alphabet: "gsm" | "latin1" | "ascii" | "utf8";
                         /**
-                         * @description Format of message ids: a UUID (the default), 32 hexadecimal digits, or decimal.
+                         * @description Format of message ids: a UUID (the default), 32 hexadecimal digits, or a decimal number that fits 64 bits. Clients of SMPP 3.3 get at most 8 digits: decimal ones, or else hexadecimal.
                          * @enum {string}
                          */
                         messageIds: "uuid" | "hex" | "decimal";
@@ -7636,7 +7636,7 @@ export interface operations {
                          */
                         alphabet: "gsm" | "latin1" | "ascii" | "utf8";
                         /**
-                         * @description Format of message ids: a UUID (the default), 32 hexadecimal digits, or decimal.
+                         * @description Format of message ids: a UUID (the default), 32 hexadecimal digits, or a decimal number that fits 64 bits. Clients of SMPP 3.3 get at most 8 digits: decimal ones, or else hexadecimal.
                          * @enum {string}
                          */
                         messageIds: "uuid" | "hex" | "decimal";
