@@ -36,7 +36,7 @@ export type SessionDeps = {
   answer(asker: Asker, request: Request): Promise<Pdu>;
   /** Called with the status of the response to each request. */
   readonly answered?: ((request: Request, status: number) => void) | undefined;
-  /** Called when a PDU cannot be read. */
+  /** Called when a PDU cannot be read, or not to its end. */
   readonly unreadable?: (() => void) | undefined;
   /** Called when the client has bound, before its bind_resp is sent. */
   bound(session: Session): void;
@@ -137,6 +137,7 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
       request: serve,
       refused: (_request, status) => endUnless(status === STATUS.ESME_RALYBND || budget.fault()),
       broken,
+      ...(deps.unreadable && { surplus: deps.unreadable }),
       stray: () => endUnless(budget.stray()),
       expired,
       leaving: updateHold,
