@@ -23,7 +23,8 @@ import {
   toContentMessage,
 } from '../templates/schema.ts';
 import { findUsableTemplate, findUsableTemplateByName, type Template } from '../templates/store.ts';
-import { followRule, type NextChannel } from './next-channel.ts';
+import type { NextChannel } from './fallback-store.ts';
+import { followRule } from './next-channel.ts';
 import { MAX_PARTS } from './prepare.ts';
 import {
   clientIdFaults,
