@@ -38,7 +38,7 @@ test('a secret of one letter is hidden where it stands alone, and words that hav
   const secrets = parseHttpSmsSecrets({ apiKey: 'p', callbackToken: TOKEN });
   const request = { path: '/send', query: { user: 'support', key: '{{apiKey}}' } };
   const settings = parseHttpSmsSettings({ baseUrl: server.url, probePath: '/ping', request });
-  const shown = await showExchange(settings, secrets, {});
+  const shown = await showExchange(settings, secrets, { callbackUrl: null });
   expect(shown.request).toContain('user=support&key=<apiKey>');
   expect(shown.answer).toContain('/ping\n403\n\n<apiKey> is no password');
 });
