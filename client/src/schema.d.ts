@@ -7416,7 +7416,7 @@ export interface operations {
                              */
                             alphabet: "gsm" | "latin1" | "ascii" | "utf8";
                             /**
-                             * @description Format of message ids: a UUID (the default), 32 hexadecimal digits, or decimal.
+                             * @description Format of message ids: a UUID (the default), 32 hexadecimal digits, or a decimal number that fits 64 bits. Clients of SMPP 3.3 get at most 8 digits: decimal ones, or else hexadecimal.
                              * @enum {string}
                              */
                             messageIds: "uuid" | "hex" | "decimal";
@@ -7474,7 +7474,7 @@ export interface operations {
                      */
                     alphabet?: "gsm" | "latin1" | "ascii" | "utf8";
                     /**
-                     * @description Format of message ids: a UUID (the default), 32 hexadecimal digits, or decimal.
+                     * @description Format of message ids: a UUID (the default), 32 hexadecimal digits, or a decimal number that fits 64 bits. Clients of SMPP 3.3 get at most 8 digits: decimal ones, or else hexadecimal.
                      * @enum {string}
                      */
                     messageIds?: "uuid" | "hex" | "decimal";
@@ -7511,7 +7511,7 @@ export interface operations {
                          */
                         alphabet: "gsm" | "latin1" | "ascii" | "utf8";
                         /**
-                         * @description Format of message ids: a UUID (the default), 32 hexadecimal digits, or decimal.
+                         * @description Format of message ids: a UUID (the default), 32 hexadecimal digits, or a decimal number that fits 64 bits. Clients of SMPP 3.3 get at most 8 digits: decimal ones, or else hexadecimal.
                          * @enum {string}
                          */
                         messageIds: "uuid" | "hex" | "decimal";
@@ -7596,7 +7596,7 @@ export interface operations {
                      */
                     alphabet?: "gsm" | "latin1" | "ascii" | "utf8";
                     /**
-                     * @description Format of message ids: a UUID (the default), 32 hexadecimal digits, or decimal.
+                     * @description Format of message ids: a UUID (the default), 32 hexadecimal digits, or a decimal number that fits 64 bits. Clients of SMPP 3.3 get at most 8 digits: decimal ones, or else hexadecimal.
                      * @enum {string}
                      */
                     messageIds?: "uuid" | "hex" | "decimal";
@@ -7633,7 +7633,7 @@ export interface operations {
                          */
                         alphabet: "gsm" | "latin1" | "ascii" | "utf8";
                         /**
-                         * @description Format of message ids: a UUID (the default), 32 hexadecimal digits, or decimal.
+                         * @description Format of message ids: a UUID (the default), 32 hexadecimal digits, or a decimal number that fits 64 bits. Clients of SMPP 3.3 get at most 8 digits: decimal ones, or else hexadecimal.
                          * @enum {string}
                          */
                         messageIds: "uuid" | "hex" | "decimal";
@@ -7702,7 +7702,7 @@ export interface operations {
                          */
                         alphabet: "gsm" | "latin1" | "ascii" | "utf8";
                         /**
-                         * @description Format of message ids: a UUID (the default), 32 hexadecimal digits, or decimal.
+                         * @description Format of message ids: a UUID (the default), 32 hexadecimal digits, or a decimal number that fits 64 bits. Clients of SMPP 3.3 get at most 8 digits: decimal ones, or else hexadecimal.
                          * @enum {string}
                          */
                         messageIds: "uuid" | "hex" | "decimal";

@@ -2350,6 +2350,7 @@ CREATE TABLE smpp_credential (
   alphabet text DEFAULT 'gsm'::text NOT NULL,
   message_ids text DEFAULT 'uuid'::text NOT NULL,
   inbound boolean DEFAULT true NOT NULL,
+  next_message_number bigint DEFAULT 1 NOT NULL,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   last_bound_at timestamp with time zone,
   last_network cidr,
@@ -2377,7 +2378,7 @@ CREATE TABLE smpp_outbox (
   message_id uuid NOT NULL,
   status smallint,
   at timestamp with time zone NOT NULL,
-  shown_id uuid,
+  shown_id text,
   reference integer,
   source_ton smallint,
   source_npi smallint,
@@ -2408,7 +2409,7 @@ CREATE TABLE smpp_receipt (
   account_id bigint NOT NULL,
   message_id uuid NOT NULL,
   credential_id bigint NOT NULL,
-  shown_id uuid,
+  shown_id text NOT NULL,
   registered smallint NOT NULL,
   reference integer,
   source_ton smallint NOT NULL,
@@ -2420,6 +2421,8 @@ CREATE TABLE smpp_receipt (
   quote text NOT NULL,
   CONSTRAINT smpp_receipt_pkey PRIMARY KEY (account_id, message_id)
 );
+
+CREATE INDEX smpp_receipt_shown ON smpp_receipt USING btree (account_id, credential_id, shown_id);
 
 ALTER TABLE smpp_receipt ENABLE ROW LEVEL SECURITY;
 

@@ -62,7 +62,9 @@ const SETTINGS = {
   }),
   messageIds: Type.Enum([...ID_FORMATS], {
     type: 'string',
-    description: 'Format of message ids: a UUID (the default), 32 hexadecimal digits, or decimal.',
+    description:
+      'Format of message ids: a UUID (the default), 32 hexadecimal digits, or a decimal number that fits 64 bits. ' +
+      'Clients of SMPP 3.3 get at most 8 digits: decimal ones, or else hexadecimal.',
   }),
   inbound: Type.Boolean({
     description: 'True if its receivers get the inbound messages of the account. Default true.',

@@ -395,7 +395,7 @@ const toTrace = ({ message: { accountId, id }, draft: { caller, priority } }: Pr
     : [];
 
 const toReceiptRequest = ({ message: { accountId, id }, draft: { smpp } }: Prepared): ReceiptRequest[] =>
-  smpp ? [{ ...smpp, accountId, messageId: id }] : [];
+  smpp ? [{ ...smpp, accountId, messageId: id, shownId: smpp.showId(id) }] : [];
 
 /** Returns the verdict on a message that is stored. */
 export const accepted = ({ message, unicode }: Prepared): Verdict => ({

@@ -228,8 +228,10 @@ export type Draft = {
   readonly isFollowing?: boolean;
   /** The caller's decision about the trace of a single message; undefined if not set. */
   readonly caller?: Caller | undefined;
-  /** The receipts requested over SMPP; null and undefined: none. */
-  readonly smpp?: Omit<ReceiptRequest, 'accountId' | 'messageId'> | null;
+  /** The receipts requested over SMPP, and the id that the client is told; null and undefined: neither. */
+  readonly smpp?:
+    | (Omit<ReceiptRequest, 'accountId' | 'messageId' | 'shownId'> & { showId(messageId: string): string })
+    | null;
 };
 
 type WithDefault =

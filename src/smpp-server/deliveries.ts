@@ -79,9 +79,9 @@ export function startDeliveries({ pool, owner, log, sessions }: Deps): Deliverie
     const session = nextFor(row);
     const bind = session?.bind;
     if (!session || !bind) return finish(giveBack({ id: row.id, waitSeconds: 0, failed: false }), row);
-    const { alphabet, messageIds } = bind.client;
+    const { alphabet } = bind.client;
     try {
-      session.deliver(toFrames(row, { alphabet, messageIds, version: bind.version }), (status) => settle(row, status));
+      session.deliver(toFrames(row, { alphabet, version: bind.version }), (status) => settle(row, status));
     } catch (err) {
       // It must not keep the others from their receivers.
       log.error({ err, accountId: row.accountId, messageId: row.messageId }, 'an SMPP delivery cannot be written');

@@ -8,7 +8,7 @@ import type { DeliveryRow } from '../webhooks/smpp-outbox.ts';
 import { type Recipient, toMessages } from './delivery-message.ts';
 
 const ID = '01936f00-0000-7000-8000-00000000d500';
-const TO: Recipient = { alphabet: 'gsm', messageIds: 'uuid', version: 0x34 };
+const TO: Recipient = { alphabet: 'gsm', version: 0x34 };
 
 const row = (more: Partial<DeliveryRow> = {}): DeliveryRow => ({
   id: 1,
@@ -58,15 +58,6 @@ describe('a receipt', () => {
     const read = readReceipt(received(message));
     const failed = ['ERROR', 'DISABLED', 'UNSUPPORTED', 'CONVERSATION_CLOSED'];
     expect(read?.state).toBe(failed.includes(name) ? 'UNDELIVERABLE' : name);
-  });
-
-  test.each([
-    ['hex', '01936f0000007000800000000000d500'],
-    ['decimal', BigInt('0x01936f0000007000800000000000d500').toString()],
-  ] as const)('has the id in %s in text and parameter', (messageIds, id) => {
-    const pdu = received(toMessages(row(), { ...TO, messageIds })[0]);
-    expect(textOf(pdu, 'gsm')).toContain(`id:${id} `);
-    expect(readReceipt(pdu)?.carrierIds).toEqual([id]);
   });
 
   test('to a client of SMPP 3.3 has no parameters', () => {

@@ -7,10 +7,9 @@ import { countParts, encodeText, udhConcat } from '../smpp/text.ts';
 import { NO_TLVS, receiptTlvs, TAG, uint16 } from '../smpp/wire.ts';
 import type { DeliveryRow } from '../webhooks/smpp-outbox.ts';
 import { errorOfState, writtenState } from './read-submit.ts';
-import { writeMessageId } from './stored.ts';
 
 /** Properties of a client on which the form of deliveries depends. */
-export type Recipient = Pick<CredentialSettings, 'alphabet' | 'messageIds'> & {
+export type Recipient = Pick<CredentialSettings, 'alphabet'> & {
   /** Below 0x34 the client knows no optional parameters. */
   readonly version: number;
 };
@@ -29,10 +28,10 @@ export const toMessages = (row: DeliveryRow, to: Recipient): Message[] =>
   row.status === null ? inboundMessages(row, to) : [receiptMessage(row, row.status, to)];
 
 /** Writes a receipt, with the addresses of the submit swapped (SMPP 3.4, appendix B). */
-function receiptMessage(row: DeliveryRow, status: number, { messageIds, version }: Recipient): Message {
+function receiptMessage(row: DeliveryRow, status: number, { version }: Recipient): Message {
   const { stat, state } = writtenState(status);
   const error = errorOfState(status);
-  const id = writeMessageId(row.shownId, messageIds);
+  const id = row.shownId;
   const text = receiptText({
     id,
     submittedAt: timeOfId(row.messageId),

@@ -148,7 +148,7 @@ test('a client that answers what was not asked is closed', async () => {
   await until('its bind has ended', () => server.binds() === 0);
 });
 
-test('a submit with octets behind it is accepted, and one that cannot be read is answered as a submit', async () => {
+test('a submit with octets behind it is accepted, one that cannot be read is answered as a submit, and both are counted', async () => {
   const metrics = createMetrics();
   const count = countUnreadable(metrics);
   const server = await startServer(database, { unreadable: () => count('customer') });
@@ -163,7 +163,7 @@ test('a submit with octets behind it is accepted, and one that cannot be read is
   }
   const refusal = { command: 'submit_sm_resp', sequence: 2, status: STATUS.ESME_RINVCMDLEN };
   expect(client.received.slice(1)).toMatchObject([{ command: 'submit_sm_resp', sequence: 2, status: 0 }, refusal]);
-  expect(await metrics.scrape()).toContain('heliograph_smpp_unreadable_total{sender="customer"} 1');
+  expect(await metrics.scrape()).toContain('heliograph_smpp_unreadable_total{sender="customer"} 2');
 });
 
 test('queries and cancellations count to the rate of the account', async () => {

@@ -7,7 +7,8 @@ import { cStringValue, decodeTlvs, TAG, uint8, uint16 } from '../smpp/wire.ts';
 import { CLIENT_ID_TAG, readSubmit, type Submitter } from './read-submit.ts';
 
 const NOW = new Date('2026-11-26T12:00:00Z');
-const BY: Submitter = { id: 7, alphabet: 'gsm', senders: [], defaultCountry: null };
+const shown = { isCounted: false, of: (id: string) => id };
+const BY: Submitter = { id: 7, alphabet: 'gsm', senders: [], defaultCountry: null, shown };
 
 const submit = (more: Partial<Message> = {}): Message => ({
   ...EMPTY_MESSAGE,
@@ -175,7 +176,7 @@ test('receipts are asked for with what they say of the submit', () => {
   const message = { registeredDelivery: 0x11, tlvs: tlvs([TAG.user_message_reference, uint16(300)]) };
   expect(draftOf(message).smpp).toEqual({
     credentialId: 7,
-    shownId: null,
+    showId: shown.of,
     registered: 0x11,
     reference: 300,
     sourceTon: 5,

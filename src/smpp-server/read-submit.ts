@@ -21,11 +21,16 @@ import {
   userData,
 } from '../smpp/text.ts';
 import { encodeTlvs, readText, readUint, TAG } from '../smpp/wire.ts';
+import type { ShownId } from './message-ids.ts';
 import type { Client } from './sign-in.ts';
 
 /** Properties of a credential that decide how its submits are read. */
 export type Submitter = Pick<CredentialSettings, 'alphabet' | 'senders'> &
-  Pick<NumberRules, 'defaultCountry'> & { readonly id: number };
+  Pick<NumberRules, 'defaultCountry'> & {
+    readonly id: number;
+    /** The id that the client is told of the message. */
+    readonly shown: ShownId;
+  };
 
 export type ReadOptions = {
   readonly now: Date;
@@ -208,11 +213,11 @@ function kindOfCoding(coding: number): 'text' | 'binary' | null {
   return TEXT_CODINGS.has(coding) || isInGroup(coding) ? 'text' : null;
 }
 
-function receiptsOf(message: Message, { id }: Submitter, body: string): NonNullable<Draft['smpp']> | null {
-  if ((message.registeredDelivery & WANTS_RECEIPT) === 0) return null;
+function receiptsOf(message: Message, { id, shown }: Submitter, body: string): NonNullable<Draft['smpp']> | null {
+  if ((message.registeredDelivery & WANTS_RECEIPT) === 0 && !shown.isCounted) return null;
   return {
     credentialId: id,
-    shownId: null,
+    showId: shown.of,
     registered: message.registeredDelivery,
     reference: readUint(message.tlvs, TAG.user_message_reference, 2),
     sourceTon: message.sourceTon,
@@ -235,8 +240,9 @@ export const senderOf = ({ accountId, id, numberRules }: Client): Sender => ({
 });
 
 /** Returns the properties of a client that decide how its submits are read. */
-export const submitterOf = ({ id, alphabet, senders, defaultCountry }: Client): Submitter => ({
+export const submitterOf = ({ id, alphabet, senders, defaultCountry }: Client, shown: ShownId): Submitter => ({
   id,
+  shown,
   alphabet,
   senders,
   defaultCountry,

@@ -17,10 +17,11 @@ import {
 } from '../smpp/pdu.ts';
 import { STATUS } from '../smpp/status.ts';
 import { NO_TLVS, readText } from '../smpp/wire.ts';
+import { type Asker, createMessageIds } from './message-ids.ts';
 import { CLIENT_ID_TAG, readSubmit, senderOf, statusOfError, statusOfVerdict, submitterOf } from './read-submit.ts';
 import type { Request } from './session.ts';
 import type { Client } from './sign-in.ts';
-import { createStoredRequests, writeMessageId } from './stored.ts';
+import { createStoredRequests } from './stored.ts';
 
 export type RequestDeps = {
   readonly pool: Pool;
@@ -40,36 +41,40 @@ type Submit = AnyPduOf<'submit_sm' | 'data_sm'>;
  * submit_sm_resp is sent when they are committed. The promise never rejects: a failure is a status that means "try
  * again".
  */
-export function createRequests(deps: RequestDeps): (client: Client, request: Request) => Promise<Pdu> {
+export function createRequests(deps: RequestDeps): (asker: Asker, request: Request) => Promise<Pdu> {
   const { accept, clock, limiter, maxScheduleDays, passedTags, log } = deps;
-  const { query, cancel, replace } = createStoredRequests(deps);
+  const ids = createMessageIds(deps);
+  const { query, cancel, replace } = createStoredRequests({ ...deps, ids });
 
-  async function answer(client: Client, request: Request): Promise<Pdu> {
-    if (request.command === 'submit_multi') return submitMulti(client, request);
-    if (!take(client, 1)) return refused(request, STATUS.ESME_RTHROTTLED);
+  async function answer(asker: Asker, request: Request): Promise<Pdu> {
+    if (request.command === 'submit_multi') return submitMulti(asker, request);
+    if (!take(asker.client, 1)) return refused(request, STATUS.ESME_RTHROTTLED);
     switch (request.command) {
       case 'submit_sm':
       case 'data_sm':
-        return submit(client, request);
+        return submit(asker, request);
       case 'query_sm':
-        return query(client, request);
+        return query(asker, request);
       case 'cancel_sm':
-        return cancel(client, request);
+        return cancel(asker, request);
       case 'replace_sm':
-        return replace(client, request);
+        return replace(asker, request);
     }
   }
 
-  async function submit(client: Client, request: Submit): Promise<Pdu> {
-    const read = readSubmit(messageOf(request), submitterOf(client), { now: clock.now(), maxScheduleDays, passedTags });
+  async function submit(asker: Asker, request: Submit): Promise<Pdu> {
+    const { client } = asker;
+    const by = submitterOf(client, await ids.next(asker));
+    const read = readSubmit(messageOf(request), by, { now: clock.now(), maxScheduleDays, passedTags });
     if ('status' in read) return refused(request, read.status);
     const verdict = await accept.one(senderOf(client), read.draft);
     if (verdict.kind !== 'accepted') return refused(request, statusOfVerdict(verdict));
-    const messageId = writeMessageId(verdict.messageId, client.messageIds);
+    const messageId = await ids.told(asker, by.shown, { ...read.draft, messageId: verdict.messageId });
     return { command: `${request.command}_resp`, status: 0, sequence: request.sequence, messageId, tlvs: NO_TLVS };
   }
 
-  async function submitMulti(client: Client, request: PduOf<'submit_multi'>): Promise<Pdu> {
+  async function submitMulti(asker: Asker, request: PduOf<'submit_multi'>): Promise<Pdu> {
+    const { client } = asker;
     const { destinations } = request;
     if (destinations.length === 0) return refused(request, STATUS.ESME_RINVNUMDESTS);
     // It would be throttled forever.
@@ -78,14 +83,15 @@ export function createRequests(deps: RequestDeps): (client: Client, request: Req
     if (!take(client, destinations.length)) return refused(request, STATUS.ESME_RTHROTTLED);
     // Each destination has a separate message; their receipts name the id of the response.
     const groupId = groupIdOf(client, request);
-    const by = submitterOf(client);
+    const shown = await ids.next(asker);
+    const by = submitterOf(client, { ...shown, of: () => shown.of(groupId) });
     const now = clock.now();
     const read = destinations.map((destination) =>
       'list' in destination
         ? { status: STATUS.ESME_RINVDLNAME }
         : readSubmit(messageTo(request, destination), by, { now, maxScheduleDays, passedTags }),
     );
-    const drafts = read.flatMap((one, at) => ('draft' in one ? [asGroup(one.draft, at, groupId)] : []));
+    const drafts = read.flatMap((one, at) => ('draft' in one ? [inGroup(one.draft, at)] : []));
     const verdicts = drafts.length > 0 ? await accept.many(senderOf(client), drafts) : [];
     let next = 0;
     const statuses = read.map((one) => {
@@ -99,7 +105,9 @@ export function createRequests(deps: RequestDeps): (client: Client, request: Req
       const address = 'list' in destination ? { ton: 0, npi: 0, address: destination.list } : destination;
       return errorStatus === STATUS.ESME_ROK ? [] : [{ ...address, errorStatus }];
     });
-    const messageId = writeMessageId(groupId, client.messageIds);
+    const [first = groupId] = verdicts.flatMap((verdict) => (verdict.kind === 'accepted' ? [verdict.messageId] : []));
+    const clientId = drafts[0]?.clientId ?? null;
+    const messageId = await ids.told(asker, by.shown, { clientId, messageId: first });
     return {
       command: 'submit_multi_resp',
       status: 0,
@@ -129,10 +137,10 @@ export function createRequests(deps: RequestDeps): (client: Client, request: Req
     return true;
   }
 
-  return (client, request) =>
-    answer(client, request).catch((err: unknown) => {
+  return (asker, request) =>
+    answer(asker, request).catch((err: unknown) => {
       const status = statusOfError(err);
-      log.warn({ err, command: request.command, accountId: client.accountId }, 'an SMPP request failed');
+      log.warn({ err, command: request.command, accountId: asker.client.accountId }, 'an SMPP request failed');
       return refused(request, status);
     });
 }
@@ -157,9 +165,8 @@ function groupIdOf({ accountId }: Client, { tlvs }: PduOf<'submit_multi'>): stri
   return clientId === '' ? newId() : idFrom(`submit_multi/${accountId}/${clientId}`);
 }
 
-const asGroup = (draft: Draft, at: number, groupId: string): Draft => ({
+const inGroup = (draft: Draft, at: number): Draft => ({
   ...draft,
   // One id for several messages would make all but the first a repeat.
   clientId: draft.clientId === null ? null : `${draft.clientId}/${at}`,
-  smpp: draft.smpp ? { ...draft.smpp, shownId: groupId } : null,
 });

@@ -49,7 +49,7 @@ export type SmppServerOptions = {
   readonly log: Log;
   /** Called with the status of the response to each request, for metrics. */
   readonly answered?: SessionDeps['answered'];
-  /** Called when a client has sent a PDU that cannot be read, for metrics. */
+  /** Called when a client has sent a PDU that cannot be read, or not to its end, for metrics. */
   readonly unreadable?: () => void;
   /** Called with the exceeded bound of a connection that was closed immediately, for metrics. */
   readonly refused?: (bound: StrangerBound) => void;

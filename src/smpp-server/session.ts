@@ -6,6 +6,7 @@ import type { AnyPduOf, Pdu } from '../smpp/pdu.ts';
 import { type Answer, type BindMode, type BindRequest, deliveryStatus, openSession } from '../smpp/session.ts';
 import { STATUS, statusName } from '../smpp/status.ts';
 import { NO_TLVS, TAG, uint8 } from '../smpp/wire.ts';
+import type { Asker } from './message-ids.ts';
 import type { BindAttempt, Client, SignedIn } from './sign-in.ts';
 
 const SERVES = ['submit_sm', 'data_sm', 'submit_multi', 'query_sm', 'cancel_sm', 'replace_sm'] as const;
@@ -32,10 +33,10 @@ export type SessionDeps = {
   readonly log: Log;
   signIn(shown: BindAttempt): Promise<SignedIn>;
   /** Answers a request; never rejects. */
-  answer(client: Client, request: Request): Promise<Pdu>;
+  answer(asker: Asker, request: Request): Promise<Pdu>;
   /** Called with the status of the response to each request. */
   readonly answered?: ((request: Request, status: number) => void) | undefined;
-  /** Called when a PDU cannot be read. */
+  /** Called when a PDU cannot be read, or not to its end. */
   readonly unreadable?: (() => void) | undefined;
   /** Called when the client has bound, before its bind_resp is sent. */
   bound(session: Session): void;
@@ -136,6 +137,7 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
       request: serve,
       refused: (_request, status) => endUnless(status === STATUS.ESME_RALYBND || budget.fault()),
       broken,
+      ...(deps.unreadable && { surplus: deps.unreadable }),
       stray: () => endUnless(budget.stray()),
       expired,
       leaving: updateHold,
@@ -204,7 +206,8 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
     unansweredOctets += octets;
     submits += messagesIn(request);
     updateHold();
-    void deps.answer(bind.client, request).then((response) => {
+    const { client, version } = bind;
+    void deps.answer({ client, version }, request).then((response) => {
       smpp.respond(response);
       deps.answered?.(request, response.status);
       if (response.status === STATUS.ESME_RTHROTTLED) throttled += 1;

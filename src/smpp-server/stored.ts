@@ -1,9 +1,7 @@
 import type { Pool } from 'pg';
 import { systemAuthor } from '../accounts/audit.ts';
-import type { IdFormat } from '../accounts/smpp-credentials.ts';
 import { as, columns, type Db, exec, maybeOne, type RowOf, sql } from '../core/db/query.ts';
 import { tenant } from '../core/db/transaction.ts';
-import { isUuid } from '../core/ids.ts';
 import { isFinal, STATUS } from '../core/message-state.ts';
 import type { Clock } from '../core/time.ts';
 import type { Accept, Sender } from '../messages/accept.ts';
@@ -26,7 +24,7 @@ import {
   submitterOf,
   writtenState,
 } from './read-submit.ts';
-import type { Client } from './sign-in.ts';
+import type { Asker, MessageIds } from './message-ids.ts';
 
 type Named = AnyPduOf<'query_sm' | 'cancel_sm' | 'replace_sm'>;
 
@@ -34,28 +32,31 @@ type Deps = Pick<ReadOptions, 'maxScheduleDays' | 'passedTags'> & {
   readonly pool: Pool;
   readonly accept: Accept;
   readonly clock: Clock;
+  readonly ids: MessageIds;
 };
 
 /** Creates the handler for requests about messages that the same account submitted before, over any protocol. */
-export function createStoredRequests({ pool, accept, clock, maxScheduleDays, passedTags }: Deps) {
+export function createStoredRequests({ pool, accept, clock, ids, maxScheduleDays, passedTags }: Deps) {
   /**
    * Finds the message that a request names with its id and its source address, which must be that of the submit, even
    * if the rules of a country have replaced that sender. For a message that was replaced, returns the replacement.
    */
-  async function find({ accountId }: Client, { messageId, source }: Named) {
-    const knownId = readMessageId(messageId);
-    if (knownId === null) return undefined;
+  async function find(asker: Asker, { messageId, source }: Named) {
+    const { accountId } = asker.client;
+    const knownId = await ids.read(asker, messageId);
+    if (knownId === undefined) return undefined;
     const db = tenant(pool, { accountId });
     const id = (await findReplacement(db, { accountId, id: knownId })) ?? knownId;
     const [record] = await findRecords(db, { accountId }, { ids: [id], clientIds: [] });
     if (record?.channel !== 'SMS') return undefined;
     const isNamed = source === '' || isSameSender(source, record.askedSender ?? record.sender);
-    return isNamed ? record : undefined;
+    return isNamed ? { record, knownId } : undefined;
   }
 
-  async function query(client: Client, request: PduOf<'query_sm'>): Promise<Pdu> {
-    const record = await find(client, request);
-    if (!record) return refused(request, SMPP.ESME_RINVMSGID);
+  async function query(asker: Asker, request: PduOf<'query_sm'>): Promise<Pdu> {
+    const found = await find(asker, request);
+    if (!found) return refused(request, SMPP.ESME_RINVMSGID);
+    const { record } = found;
     const status = record.status ?? STATUS.ACCEPTED;
     const doneAt = isFinal(status) ? record.doneAt : null;
     return {
@@ -69,22 +70,25 @@ export function createStoredRequests({ pool, accept, clock, maxScheduleDays, pas
     };
   }
 
-  async function cancel(client: Client, request: PduOf<'cancel_sm'>): Promise<Pdu> {
+  async function cancel(asker: Asker, request: PduOf<'cancel_sm'>): Promise<Pdu> {
     // Without an id it means all messages to a number, which is not offered.
     if (request.messageId === '') return refused(request, SMPP.ESME_RCANCELFAIL);
-    const record = await find(client, request);
-    if (!record) return refused(request, SMPP.ESME_RINVMSGID);
-    const author = { ...systemAuthor(client.accountId), username: client.systemId };
-    const cancelled = await cancelMessage(pool, author, { id: record.id, now: clock.now() });
+    const found = await find(asker, request);
+    if (!found) return refused(request, SMPP.ESME_RINVMSGID);
+    const { accountId, systemId } = asker.client;
+    const author = { ...systemAuthor(accountId), username: systemId };
+    const cancelled = await cancelMessage(pool, author, { id: found.record.id, now: clock.now() });
     return refused(request, cancelled ? SMPP.ESME_ROK : SMPP.ESME_RCANCELFAIL);
   }
 
-  async function replace(client: Client, request: PduOf<'replace_sm'>): Promise<Pdu> {
-    const record = await find(client, request);
-    const knownId = readMessageId(request.messageId);
-    if (!record || knownId === null) return refused(request, SMPP.ESME_RINVMSGID);
+  async function replace(asker: Asker, request: PduOf<'replace_sm'>): Promise<Pdu> {
+    const found = await find(asker, request);
+    if (!found) return refused(request, SMPP.ESME_RINVMSGID);
+    const { client } = asker;
+    const { record, knownId } = found;
     const options = { now: clock.now(), maxScheduleDays, passedTags };
-    const who = { sender: senderOf(client), submitter: submitterOf(client), systemId: client.systemId };
+    const shown = ids.named(request.messageId);
+    const who = { sender: senderOf(client), submitter: submitterOf(client, shown), systemId: client.systemId };
     const input = { request, ...who, options, knownId, currentId: record.id };
     return refused(request, await replaceMessage({ pool, accept }, input));
   }
@@ -175,28 +179,20 @@ const messageOf = (
 });
 
 /** Makes the draft, with the fields that the request leaves unchanged. */
-function draftOf(draft: Draft, { request, knownId }: ReplaceInput, row: Replaceable): Draft {
+function draftOf(draft: Draft, { request }: ReplaceInput, row: Replaceable): Draft {
   const { scheduleTime, validity } = request;
   return {
     ...draft,
     clientId: null,
     scheduledAt: scheduleTime === '' ? row.scheduledAt : draft.scheduledAt,
     validUntil: validity === '' ? row.validUntil : draft.validUntil,
-    smpp: draft.smpp ? receiptsOf(draft.smpp, knownId, row) : null,
+    smpp: draft.smpp ? receiptsOf(draft.smpp, row) : null,
   };
 }
 
-/**
- * Returns the receipt requests, with the id that the customer knows, and the addresses of the first submit as far as
- * these are known.
- */
-const receiptsOf = (
-  asked: NonNullable<Draft['smpp']>,
-  knownId: string,
-  row: Replaceable,
-): NonNullable<Draft['smpp']> => ({
+/** Returns the receipt requests, with the addresses of the first submit as far as these are known. */
+const receiptsOf = (asked: NonNullable<Draft['smpp']>, row: Replaceable): NonNullable<Draft['smpp']> => ({
   ...asked,
-  shownId: row.shownId ?? knownId,
   reference: asked.reference ?? row.reference,
   sourceTon: row.sourceTon ?? asked.sourceTon,
   sourceNpi: row.sourceNpi ?? asked.sourceNpi,
@@ -238,7 +234,6 @@ const REPLACEABLE = columns({
   hasOctets: as<boolean>('(m.udh IS NOT NULL OR m.binary_body IS NOT NULL)'),
   validUntil: as<Date | null>('m.valid_until'),
   scheduledAt: as<Date | null>('m.scheduled_at'),
-  shownId: as<string | null>('r.shown_id'),
   reference: as<number | null>('r.reference'),
   sourceTon: as<number | null>('r.source_ton'),
   sourceNpi: as<number | null>('r.source_npi'),
@@ -257,26 +252,3 @@ const findReplaceable = (db: Db, { accountId, id }: Key): Promise<Replaceable | 
         LEFT JOIN smpp_receipt r ON r.account_id = m.account_id AND r.message_id = m.id
         WHERE m.account_id = ${accountId} AND m.id = ${id}`,
   );
-
-const HEX = /^[0-9a-f]{32}$/i;
-const DECIMAL = /^\d{1,39}$/;
-
-const hexOf = (id: string): string => id.replaceAll('-', '');
-const uuidOf = (hex: string): string =>
-  hex.toLowerCase().replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
-
-/** Writes our id of a message as the credential wants it. */
-export function writeMessageId(id: string, format: IdFormat): string {
-  if (format === 'uuid') return id;
-  return format === 'hex' ? hexOf(id) : BigInt(`0x${hexOf(id)}`).toString();
-}
-
-/** Reads an id that a client sends back, in any of the formats and in either case; null if it cannot be one of ours. */
-export function readMessageId(text: string): string | null {
-  if (isUuid(text)) return text.toLowerCase();
-  // An id of 32 digits without letters would be hexadecimal: a decimal one has 37 or 38.
-  if (HEX.test(text)) return uuidOf(text);
-  if (!DECIMAL.test(text)) return null;
-  const hex = BigInt(text).toString(16).padStart(32, '0');
-  return hex.length === 32 ? uuidOf(hex) : null;
-}

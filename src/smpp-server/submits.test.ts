@@ -106,15 +106,6 @@ test.each([
   expect(frames.map((frame) => decodePdu(frame))).toMatchObject([content]);
 });
 
-test('ids are written as the credential says', async () => {
-  const hex = await bindNew({ messageIds: 'hex' });
-  expect((await hex.submit(NUMBER))['message_id']).toMatch(/^[0-9a-f]{32}$/);
-  const decimal = await bindNew({ messageIds: 'decimal' });
-  const id = (await decimal.submit(NUMBER))['message_id'];
-  expect(id).toMatch(/^\d{37,38}$/);
-  expect((await decimal.request('query_sm', { message_id: id, source_addr: 'ACME' })).command_status).toBe(0);
-});
-
 describe('a refusal has its status, and stores nothing', () => {
   test.each([
     ['no route', { destination_addr: '441234567890' }, OWN_STATUS.no_route],

@@ -286,6 +286,8 @@ type Head<Command extends CommandName> = {
   readonly command: Command;
   readonly status: number;
   readonly sequence: number;
+  /** Number of octets that belong to no field, in a decoded PDU that has any. */
+  readonly ignored?: number;
 };
 /** The header of any PDU. */
 type Header = Head<CommandName>;
@@ -460,14 +462,15 @@ export function decodePdu(frame: Uint8Array): Pdu | DecodeFailure {
   if (command === undefined) return failure(bytes, 'unknown_command', 'unknown command_id');
 
   const head = { command, status: bytes.readUInt32BE(8), sequence: bytes.readUInt32BE(12) };
-  const cursor: ReadCursor = { bytes, offset: HEADER_OCTETS, fault: null };
+  const cursor: ReadCursor = { bytes, offset: HEADER_OCTETS, fault: null, ignored: 0 };
   const pdu = codecOf(command).read(cursor, head);
-  return cursor.fault === null || COMMAND[command] >= RESPONSE_BIT ? pdu : failure(bytes, 'malformed', cursor.fault);
+  if (cursor.fault !== null && COMMAND[command] < RESPONSE_BIT) return failure(bytes, 'malformed', cursor.fault);
+  return cursor.ignored === 0 ? pdu : { ...pdu, ignored: cursor.ignored };
 }
 
 /** Returns a PDU with empty fields: with a status other than 0, a response that is only its header. */
 export function withoutBody(head: Header): Pdu {
-  return codecOf(head.command).read({ bytes: NOTHING, offset: 0, fault: null }, head);
+  return codecOf(head.command).read({ bytes: NOTHING, offset: 0, fault: null, ignored: 0 }, head);
 }
 
 function failure(bytes: Buffer, kind: DecodeFailure['failure'], reason: string): DecodeFailure {

@@ -62,6 +62,8 @@ type SessionHandlers<Name extends CommandName> = {
   refused?(pdu: Pdu, status: number): void;
   /** A frame cannot be read; a request got a permanent error as its response. */
   broken?(reason: string): void;
+  /** A PDU has octets behind its last readable field. It is served like any other. */
+  surplus?(): void;
   /** A response matches no request: it is late, repeated, or to another command. */
   stray?(command: string, sequence: number): void;
   /** So many requests have just timed out. */
@@ -172,6 +174,7 @@ export function openSession<Name extends CommandName>(
   }
 
   function receive(pdu: Pdu, octets: number): void {
+    if (pdu.ignored !== undefined) handlers.surplus?.();
     const commandId = COMMAND[pdu.command];
     if (commandId >= RESPONSE_BIT) {
       if (!settle(commandId, pdu)) handlers.stray?.(pdu.command, pdu.sequence);
@@ -406,10 +409,10 @@ const isCommand = (name: string): name is CommandName => name in COMMAND;
 
 const UNREADABLE = 'heliograph_smpp_unreadable_total';
 
-/** Registers the counter of PDUs and receipts that could not be read, once, and returns the function that counts one. */
+/** Registers the counter of PDUs and receipts that could not be read to their end, once, and returns the function that counts one. */
 export function countUnreadable({ registry }: Pick<Metrics, 'registry'>): (sender: 'carrier' | 'customer') => void {
   const known = registry.getSingleMetric(UNREADABLE);
-  const help = 'PDUs and receipts that could not be read, by their sender';
+  const help = 'PDUs and receipts that could not be read, or not to their end, by their sender';
   const create = () => new Counter({ name: UNREADABLE, help, labelNames: ['sender'] as const, registers: [registry] });
   const counter = known instanceof Counter ? known : create();
   return (sender) => counter.inc({ sender });

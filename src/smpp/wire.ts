@@ -2,9 +2,9 @@
 
 /**
  * A position in received octets. Reading never throws: `fault` keeps the first error, and later reads return empty
- * values.
+ * values. `ignored` counts the octets that belong to no field.
  */
-export type ReadCursor = { readonly bytes: Buffer; offset: number; fault: string | null };
+export type ReadCursor = { readonly bytes: Buffer; offset: number; fault: string | null; ignored: number };
 /** A position in the octets of a PDU that is being written. */
 export type WriteCursor = { readonly bytes: Buffer; offset: number };
 
@@ -218,6 +218,7 @@ function readTlvs(cursor: ReadCursor, name: string): Tlvs {
     const tag = bytes.readUInt16BE(cursor.offset);
     if (tag < FIRST_TAG) {
       cursor.offset += 1;
+      cursor.ignored += 1;
       continue;
     }
     const start = cursor.offset + HEAD_OCTETS;
@@ -229,6 +230,7 @@ function readTlvs(cursor: ReadCursor, name: string): Tlvs {
     if (!tlvs.has(tag)) tlvs.set(tag, bytes.subarray(start, end));
     cursor.offset = end;
   }
+  cursor.ignored += bytes.length - cursor.offset;
   cursor.offset = bytes.length;
   return tlvs;
 }
@@ -245,7 +247,7 @@ export function encodeTlvs(tlvs: Tlvs): Buffer {
 
 /** Decodes the output of `encodeTlvs`. */
 export const decodeTlvs = (octets: Uint8Array): Tlvs =>
-  readTlvs({ bytes: Buffer.from(octets), offset: 0, fault: null }, 'tlvs');
+  readTlvs({ bytes: Buffer.from(octets), offset: 0, fault: null, ignored: 0 }, 'tlvs');
 
 /** Encodes a parameter value of one octet. */
 export function uint8(value: number): Uint8Array {

@@ -15,7 +15,7 @@ test('whatever waited for seven days is dropped, however much it is, and nothing
     );
   await insert(25_000, 8);
   await insert(3, 6);
-  const [task] = smppOutboxTasks({ pool, clock: { now: () => new Date() } });
+  const [task] = smppOutboxTasks({ pool, clock: { now: () => new Date() }, config: { retentionDays: 90 } });
   const waits: number[] = [];
   while (waits.at(-1) !== HOUR_MS) waits.push((await task?.work()) ?? HOUR_MS);
   expect(waits).toEqual([0, 0, 0, HOUR_MS]);

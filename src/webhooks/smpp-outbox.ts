@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import { type Task, untilIdle } from '../core/background.ts';
+import type { Config } from '../core/config.ts';
 import { bigint, insertRows, int, rowsOf, smallint, text, timestamptz, uuid } from '../core/db/columns.ts';
 import {
   as,
@@ -27,10 +28,16 @@ const KEEP_MS = 7 * DAY_MS;
 const KEEP_REQUESTS_MS = 400 * DAY_MS;
 const LIMIT = 10_000;
 
+type TaskDeps = {
+  readonly pool: Pool;
+  readonly clock: Clock;
+  readonly config: Pick<Config, 'retentionDays'>;
+};
+
 /**
  * Deletes deliveries that no receiver has fetched within seven days, and requests for receipts that will never come.
  */
-export const smppOutboxTasks = ({ pool, clock }: { readonly pool: Pool; readonly clock: Clock }): Task[] => [
+export const smppOutboxTasks = ({ pool, clock, config }: TaskDeps): Task[] => [
   {
     name: 'old SMPP deliveries',
     work: untilIdle(async () => {
@@ -38,7 +45,9 @@ export const smppOutboxTasks = ({ pool, clock }: { readonly pool: Pool; readonly
       const deleted = await deleteUnfetched(pool, { before: new Date(now - KEEP_MS), limit: LIMIT });
       const beforeId = firstIdAt(new Date(now - KEEP_REQUESTS_MS));
       const old = { beforeId, limit: LIMIT };
-      return deleted + (await deleteOldRequests(pool, old)) + (await deleteOldReplacements(pool, old));
+      const retained = firstIdAt(new Date(now - config.retentionDays * DAY_MS));
+      const ids = await deleteOldIds(pool, { beforeId: retained, limit: LIMIT });
+      return deleted + ids + (await deleteOldRequests(pool, old)) + (await deleteOldReplacements(pool, old));
     }, HOUR_MS),
   },
 ];
@@ -61,9 +70,9 @@ export type ReceiptRequest = SubmittedAddresses & {
   readonly accountId: number;
   readonly messageId: string;
   readonly credentialId: number;
-  /** The id in the submit_sm_resp; null: that of the message. */
-  readonly shownId: string | null;
-  /** registered_delivery, as submitted. */
+  /** The id in the submit_sm_resp, exactly as the client was told it. */
+  readonly shownId: string;
+  /** registered_delivery, as submitted; 0 for a row that only keeps the id. */
   readonly registered: number;
   /** user_message_reference, as submitted; null without it. */
   readonly reference: number | null;
@@ -81,7 +90,7 @@ export async function insertReceiptRequests(db: Db, rows: readonly ReceiptReques
         accountId: bigint,
         messageId: uuid,
         credentialId: bigint,
-        shownId: uuid,
+        shownId: text,
         registered: smallint,
         reference: int,
         sourceTon: smallint,
@@ -109,9 +118,13 @@ const isAskedFor = sql`CASE
   WHEN w.status = ${constant(STATUS.DELIVERED)} THEN w.registered & ${constant(MODE)} IN (1, 3)
   ELSE w.registered & ${constant(MODE)} IN (1, 2) END`;
 
+/** True for a row with an id that does not follow from the message's: it is needed as long as the message is stored. */
+const isCounted = (row: Sql): Sql => sql`length(${row}.shown_id) < 32`;
+
 /**
  * Puts the requested receipts into the outbox, in the order of the states, and deletes the requests of messages with a
- * final state. Receipts for a credential that was deleted are omitted. The statement is sent before this returns.
+ * final state, except for those with ids that only they know. Receipts for a credential that was deleted are omitted.
+ * The statement is sent before this returns.
  */
 export async function insertReceipts(db: Db, states: readonly NewWebhookEvent[]): Promise<void> {
   if (states.length === 0) return;
@@ -129,7 +142,12 @@ export async function insertReceipts(db: Db, states: readonly NewWebhookEvent[])
           JOIN smpp_receipt r ON r.account_id = u.account_id AND r.message_id = u.message_id),
         ended AS (
           DELETE FROM smpp_receipt r USING wanted w
-          WHERE r.account_id = w.account_id AND r.message_id = w.message_id AND w.status NOT IN (${OPEN_STATES})),
+          WHERE r.account_id = w.account_id AND r.message_id = w.message_id AND w.status NOT IN (${OPEN_STATES})
+            AND NOT ${isCounted(sql`w`)}),
+        kept AS (
+          UPDATE smpp_receipt r SET registered = 0 FROM wanted w
+          WHERE r.account_id = w.account_id AND r.message_id = w.message_id AND w.status NOT IN (${OPEN_STATES})
+            AND ${isCounted(sql`w`)}),
         written AS (
           INSERT INTO smpp_outbox (account_id, credential_id, message_id, status, at, shown_id, reference, source_ton,
             source_npi, source, dest_ton, dest_npi, destination, quote)
@@ -178,7 +196,7 @@ const DELIVERY = columns({
   messageId: as<string>('o.message_id'),
   status: as<number | null>('o.status'),
   at: as<Date>('o.at'),
-  shownId: as<string>('coalesce(o.shown_id, o.message_id)'),
+  shownId: as<string>("coalesce(o.shown_id, '')"),
   reference: as<number | null>('o.reference'),
   sourceTon: as<number>('coalesce(o.source_ton, 0)'),
   sourceNpi: as<number>('coalesce(o.source_npi, 0)'),
@@ -311,6 +329,17 @@ const deleteOldRequests = (db: Db, { beforeId, limit }: { beforeId: string; limi
     db,
     sql`DELETE FROM smpp_receipt WHERE (account_id, message_id) IN (
           SELECT account_id, message_id FROM smpp_receipt WHERE message_id < ${beforeId}::uuid LIMIT ${limit})`,
+  );
+
+/** Deletes rows that only keep an id, with an id of the message below `beforeId`, when the message is deleted. */
+const deleteOldIds = (db: Db, { beforeId, limit }: { beforeId: string; limit: number }): Promise<number> =>
+  exec(
+    db,
+    sql`DELETE FROM smpp_receipt WHERE (account_id, message_id) IN (
+          SELECT r.account_id, r.message_id FROM smpp_receipt r
+          WHERE r.registered = 0 AND r.message_id < ${beforeId}::uuid
+            AND NOT EXISTS (SELECT FROM message m WHERE m.account_id = r.account_id AND m.id = r.message_id)
+          LIMIT ${limit})`,
   );
 
 /** Deliveries that wait for receivers. */

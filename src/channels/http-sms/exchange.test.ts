@@ -32,6 +32,17 @@ test('secrets are hidden in a shown request and answer, however the place encode
   }
 });
 
+test('a secret of one letter is hidden where it stands alone, and words that have it stay readable', async () => {
+  const server = await startServer({ maxBytes: 1000, handle: () => ({ status: 403, body: 'p is no password' }) });
+  onTestFinished(server.close);
+  const secrets = parseHttpSmsSecrets({ apiKey: 'p', callbackToken: TOKEN });
+  const request = { path: '/send', query: { user: 'support', key: '{{apiKey}}' } };
+  const settings = parseHttpSmsSettings({ baseUrl: server.url, probePath: '/ping', request });
+  const shown = await showExchange(settings, secrets, { callbackUrl: null });
+  expect(shown.request).toContain('user=support&key=<apiKey>');
+  expect(shown.answer).toContain('/ping\n403\n\n<apiKey> is no password');
+});
+
 /** Undoes the encodings of a URL twice: one may contain another. */
 function decode(text: string): string {
   const once = (given: string): string =>

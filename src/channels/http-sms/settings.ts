@@ -176,8 +176,15 @@ export function createHider(
     .flatMap(([name, value]) => formsOf(user, value).map((form) => [name, form] as const))
     // A form may contain another one.
     .toSorted(([, a], [, b]) => b.length - a.length);
-  return (text) => forms.reduce((shown, [name, form]) => shown.replaceAll(form, `<${name}>`), text);
+  const patterns = forms.map(([name, form]) => [patternOf(form), `<${name}>`] as const);
+  return (text) => patterns.reduce((shown, [pattern, name]) => shown.replaceAll(pattern, () => name), text);
 }
+
+/** Characters below which a secret is hidden only as a word: everywhere else, it would be a part of other words. */
+const SHORT = 4;
+
+const patternOf = (form: string): string | RegExp =>
+  form.length < SHORT ? new RegExp(`(?<![\\p{L}\\p{N}])${RegExp.escape(form)}(?![\\p{L}\\p{N}])`, 'gu') : form;
 
 /** A secret as texts, queries, forms and URLs write it, and as they write a URL that contains it. */
 function formsOf(user: string, value: string): string[] {

@@ -154,6 +154,7 @@ export function createSession(options: SessionOptions, events: SessionEvents): S
           events.log('warn', 'The carrier sent a PDU that cannot be read', { bind: kind, reason });
           events.unreadable();
         },
+        surplus: events.unreadable,
         stray: () => {
           strays += 1;
         },

@@ -10,7 +10,7 @@ import { foreignPageError } from './browser.ts';
 export const NOT_STORED = 'no-store';
 
 /** Path prefix that machines on the network probe over plain HTTP; the responses contain nothing confidential. */
-const PLAINTEXT_ALLOWED_PREFIX = '/health/';
+export const HEALTH_PREFIX = '/health/';
 
 /** Checks that apply to every request, whatever its route. */
 type Admission = {
@@ -42,8 +42,7 @@ export function createAdmission(config: Config, isTrusted: (address: string | un
         remoteAddress: socket.remoteAddress,
         forwardedProto: headers['x-forwarded-proto'],
       };
-      if (isPlaintext(arrival, isTrusted) && !url.startsWith(PLAINTEXT_ALLOWED_PREFIX))
-        return new AppError('plaintext_refused');
+      if (isPlaintext(arrival, isTrusted) && !url.startsWith(HEALTH_PREFIX)) return new AppError('plaintext_refused');
       if (headers.host === undefined && httpVersion === '1.1') return missingHost();
       if (countHosts(rawHeaders) > 1) return new AppError('invalid', { message: 'There is more than one Host header' });
       return url.includes('%00') ? nulError('url') : foreignPageError(request);

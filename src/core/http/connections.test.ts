@@ -10,7 +10,7 @@ import { createServer } from './server.ts';
 async function smallServer(settings: Record<string, string>) {
   const deps = apiDeps({ config: loadConfig(settings) });
   const app = createServer(deps);
-  app.get('/', ({ ip }) => ({ ip }));
+  for (const path of ['/', '/health/live']) app.get(path, ({ ip }) => ({ ip }));
   const server = await listening(app);
   onTestFinished(() => server[Symbol.asyncDispose]());
   const open = async (from: string): Promise<OpenRequest> => {
@@ -52,6 +52,27 @@ test('an address that keeps idle connections loses the one idle for longest to e
   }
   expect(kept.map((each) => each.isClosed())).toEqual([false, true, true, false, false]);
   expect(await metrics()).toContain('heliograph_http_refused_total{bound="connections_of_address"} 2');
+});
+
+test('an address whose connections are all busy is still asked for its health, and for nothing else', async () => {
+  const { open, openMany, metrics } = await smallServer({ MAX_CONNECTIONS_PER_ADDRESS: '5' });
+  const busy = await openMany(5, '127.0.0.2');
+  for (const each of busy) each.send(GET.slice(0, 10));
+  const health = GET.replace('/', '/health/live');
+  for (let n = 0; n < 10; n++) {
+    const probe = await open('127.0.0.2');
+    // Of two requests at once, only the first is answered.
+    probe.send(health + GET);
+    expect((await probe.end()).match(/^HTTP\/1.1 \d+/gm)).toEqual(['HTTP/1.1 200']);
+  }
+  const other = await open('127.0.0.2');
+  other.send(GET);
+  await until('it is closed', () => other.isClosed());
+  await expect(other.status()).rejects.toThrow();
+  const silent = await openMany(4, '127.0.0.2');
+  await until('all are closed', () => countOpen(silent) === 0);
+  expect(countOpen(busy)).toBe(5);
+  expect(await metrics()).toContain('heliograph_http_refused_total{bound="connections_of_address"} 5');
 });
 
 test('a connection that is closed makes room for another one of its address', async () => {

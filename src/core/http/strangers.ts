@@ -8,6 +8,7 @@ import { AppError } from '../errors.ts';
 import { createFairBudget, createRateLimiter, type Rate } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
+import { HEALTH_PREFIX } from './admission.ts';
 import { type App, optionsOf } from './app.ts';
 
 declare module 'fastify' {
@@ -239,13 +240,15 @@ const LINES: Rate = { perMinute: 1, perSecond: 1 };
  * Closes connections as they are accepted: those of an address that holds too many or has flooded others, and, when all
  * are taken, one of the address that holds the most. A limit on their number alone would then keep out everyone else.
  * An address that holds too many loses first the one that has been idle between two requests for longest, so that a
- * client which keeps hundreds does not keep out its neighbours. Each connection of a trusted proxy counts for itself,
+ * client which keeps hundreds does not keep out its neighbours; when all are busy, health probes still get through. Each
+ * connection of a trusted proxy counts for itself,
  * because it carries the requests of many clients.
  */
 export function boundConnections(server: Server, { bounds, isTrusted, count, floods, log }: Options): void {
   const budget = createFairBudget({ all: bounds.connections, perCaller: bounds.connectionsPerAddress });
   const lines = createRateLimiter();
   const idle = followIdle(server);
+  const probes = admitProbes(server, (socket) => refuse(socket, 'connections_of_address'));
 
   function refuse(socket: Socket, bound: Refusal): true {
     count(bound);
@@ -268,11 +271,50 @@ export function boundConnections(server: Server, { bounds, isTrusted, count, flo
       refuse(longest.socket, 'connections_of_address');
       taken = take();
     }
-    if (typeof taken === 'string')
-      return void refuse(socket, taken === 'all' ? 'connections' : 'connections_of_address');
+    if (taken === 'caller') return probes.admit(caller, socket);
+    if (taken === 'all') return void refuse(socket, 'connections');
     socket.once('close', taken);
     idle.follow(caller, socket, taken);
   });
+}
+
+/** Connections at a time that may bring a health probe from an address without room, and from all such addresses. */
+const PROBES = { perCaller: 2, all: 100 };
+/** Time for a probe, TLS handshake included: probes have time limits of a few seconds themselves. */
+const PROBE_MS = 2000;
+
+/**
+ * Admits a few connections beyond the limit of an address for one request to a health route each: what is busy is
+ * healthy, and an orchestrator at the same address would otherwise restart it.
+ */
+function admitProbes(server: Server, refuse: (socket: Socket) => void) {
+  const budget = createFairBudget(PROBES);
+  const admitted = new Map<string, Socket>();
+  // Before the handlers of requests, which ignore those of closed connections.
+  server.prependListener('request', ({ socket, url }: IncomingMessage, response: ServerResponse) => {
+    const peer = peerOf(socket);
+    const probe = admitted.get(peer);
+    if (!probe) return;
+    admitted.delete(peer);
+    response.shouldKeepAlive = false;
+    if (url?.startsWith(HEALTH_PREFIX)) return;
+    refuse(probe);
+    socket.destroy();
+  });
+  return {
+    admit(caller: unknown, socket: Socket): void {
+      const release = budget.take(caller, 1, () => false);
+      if (typeof release === 'string') return refuse(socket);
+      const peer = peerOf(socket);
+      admitted.set(peer, socket);
+      const timer = setTimeout(() => refuse(socket), PROBE_MS);
+      socket.once('close', () => {
+        clearTimeout(timer);
+        admitted.delete(peer);
+        release();
+      });
+    },
+  };
 }
 
 /** A connection by its peer: over TLS, a request has another socket than the one that was accepted. */
