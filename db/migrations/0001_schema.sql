@@ -2589,6 +2589,20 @@ CREATE POLICY tenant ON traffic_hour AS PERMISSIVE FOR ALL TO public USING ((acc
 
 COMMENT ON TABLE traffic_hour IS 'facts';
 
+CREATE TABLE unclaimed_callback (
+  id bigint GENERATED ALWAYS AS IDENTITY,
+  app bytea NOT NULL,
+  owner text NOT NULL,
+  sender text NOT NULL,
+  content json NOT NULL,
+  at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT unclaimed_callback_pkey PRIMARY KEY (id)
+);
+
+CREATE INDEX unclaimed_callback_owner ON unclaimed_callback USING btree (app, owner, id);
+
+COMMENT ON TABLE unclaimed_callback IS 'queue';
+
 CREATE TABLE unknown_outcome (
   account_id bigint NOT NULL,
   message_id uuid NOT NULL,

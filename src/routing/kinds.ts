@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Notice } from '../channels/carrier.ts';
 import { compileCallbacks } from '../channels/http-sms/callbacks.ts';
 import { createHttpSmsCarrier, createPoller, type HttpSmsContext, showExchange } from '../channels/http-sms/carrier.ts';
@@ -13,11 +14,17 @@ import {
 import { type LaunchChange, readRcsCallback } from '../channels/rcs/callbacks.ts';
 import { createRcsCarrier } from '../channels/rcs/carrier.ts';
 import { bareAgentId, parseRcsSecrets, parseRcsSettings, RcsSettings } from '../channels/rcs/settings.ts';
-import { getMember } from '../channels/settings.ts';
+import { getMember, getText } from '../channels/settings.ts';
 import { createSmppCarrier } from '../channels/smpp/carrier.ts';
 import { parseSmppSettings, SmppSettings } from '../channels/smpp/settings.ts';
 import { isAppSubscribed, listPhoneNumbers, registerNumber, subscribeApp } from '../channels/whatsapp/account.ts';
-import { readWhatsappCallback, verifyChallenge, type WhatsappCallback } from '../channels/whatsapp/callbacks.ts';
+import {
+  readWhatsappCallback,
+  readWhatsappChanges,
+  verifyChallenge,
+  type WabaChange,
+  type WhatsappCallback,
+} from '../channels/whatsapp/callbacks.ts';
 import { createWhatsappCarrier } from '../channels/whatsapp/carrier.ts';
 import { createGraphClient, type GraphClient, type GraphFault } from '../channels/whatsapp/client.ts';
 import {
@@ -27,9 +34,12 @@ import {
   WhatsappSettings,
 } from '../channels/whatsapp/settings.ts';
 import { guardedLookup } from '../core/outbound.ts';
+import { isRecord } from '../core/schema.ts';
 import {
   addressOfUrl,
   type CallbackAnswer,
+  type CallbackEvents,
+  type CallbackPart,
   type CallbackRequest,
   type CarrierContext,
   type CarrierSetup,
@@ -282,9 +292,9 @@ const whatsappSetup: CarrierSetup = {
       await checkSubscription(client, connection),
       await checkNumbers(client, connection),
     ]),
-  complete: (connection, { pin }) =>
+  complete: (connection, { pin, callbackUrl }) =>
     withClient(connection, async (client) => [
-      await subscribe(client, connection),
+      await subscribe(client, connection, callbackUrl),
       await registerNumbers(client, connection, pin),
     ]),
 };
@@ -314,9 +324,23 @@ async function checkSubscription(client: GraphClient, { name }: OpenConnection):
   return { name: 'subscribe', ok: answer.value, detail: answer.value ? SUBSCRIBED : missing };
 }
 
-async function subscribe(client: GraphClient, { name }: OpenConnection): Promise<SetupStep> {
-  const answer = await subscribeApp(client);
-  if (answer.ok) return { name: 'subscribe', ok: true, detail: SUBSCRIBED };
+/**
+ * Subscribes the app, with our URL for this account where Meta accepts one: over HTTPS, and once it has verified it.
+ * Otherwise Meta posts to the URL of the app, where one connection receives for all.
+ */
+async function subscribe(
+  client: GraphClient,
+  { name, secret }: OpenConnection,
+  callbackUrl: string | null,
+): Promise<SetupStep> {
+  const { verifyToken } = whatsappSecretsOf(secret);
+  const own = callbackUrl?.startsWith('https://')
+    ? await subscribeApp(client, { url: callbackUrl, verifyToken })
+    : null;
+  if (own?.ok) return { name: 'subscribe', ok: true, detail: `${SUBSCRIBED} It posts messages to ${callbackUrl}.` };
+  const answer = await subscribeApp(client, null);
+  const unverified = own === null ? '' : ` It could not verify ${callbackUrl}, so it posts to the URL of the app.`;
+  if (answer.ok) return { name: 'subscribe', ok: true, detail: `${SUBSCRIBED}${unverified}` };
   const detail =
     `The app could not be subscribed to the business account: ${textOf(answer.fault)}. ` +
     `Without it, Meta posts no receipts and no messages. Try again: connection setup ${name}`;
@@ -427,9 +451,18 @@ const whatsappKind: Kind = {
     // Meta sends up to 3 MB.
     maxBodyBytes: 4 * 1024 * 1024,
     maxUnsignedBytes: 0,
-    createReader(settings, secret) {
-      const [known, secrets] = [parseWhatsappSettings(settings), whatsappSecretsOf(secret)];
-      return (request) => (request.method === 'GET' ? verify(request, secrets) : read(request, known, secrets));
+    createReader(_settings, secret) {
+      const secrets = whatsappSecretsOf(secret);
+      return (request) => (request.method === 'GET' ? verify(request, secrets) : read(request, secrets));
+    },
+    sharedBy(settings, secret) {
+      const [known, { appSecret }] = [parseWhatsappSettings(settings), whatsappSecretsOf(secret)];
+      return {
+        app: createHash('sha256').update(appSecret).digest('hex'),
+        owner: known.wabaId,
+        senders: known.phoneNumberIds,
+        readParts: (parts) => whatsappEventsOf(readWhatsappChanges(parts.flatMap(toChange), known)),
+      };
     },
   },
   createFileSource: (settings, secret) => whatsappFiles(parseWhatsappSettings(settings), whatsappSecretsOf(secret)),
@@ -447,13 +480,35 @@ function verify({ query }: CallbackRequest, { verifyToken }: WhatsappSecrets): C
   return text === null ? { kind: 'refused' } : { kind: 'handshake', text };
 }
 
-function read(request: CallbackRequest, settings: WhatsappSettings, { appSecret }: WhatsappSecrets): CallbackAnswer {
-  const { wabaId, phoneNumberIds } = settings;
+/** All changes are parts: also those of the connection that was called may belong to others with its account. */
+function read(request: CallbackRequest, { appSecret }: WhatsappSecrets): CallbackAnswer {
   const signature = [request.headers[WHATSAPP_SIGNATURE_HEADER]].flat()[0];
-  const found = readWhatsappCallback({ rawBody: request.body, signature, appSecret, wabaId, phoneNumberIds });
+  const found = readWhatsappCallback({ rawBody: request.body, signature, appSecret });
   if (found.kind === 'forbidden') return { kind: 'forged' };
-  return found.kind === 'malformed' ? found : whatsappEventsOf(found.callback);
+  if (found.kind === 'malformed') return found;
+  return { ...NO_EVENTS, parts: found.changes.map(toPart) };
 }
+
+const NO_EVENTS: CallbackEvents = {
+  kind: 'events',
+  receipts: [],
+  inbounds: [],
+  subscriptions: [],
+  templates: [],
+  notices: [],
+  notes: [],
+};
+
+/** What a template or an account was yesterday is of no use to a connection that asks for it when it is added. */
+const toPart = (change: WabaChange): CallbackPart => {
+  const sender = getText(getMember(change.value, 'metadata'), 'phone_number_id');
+  return { owner: change.wabaId, sender, lasting: sender !== '', content: change };
+};
+
+const toChange = ({ content }: CallbackPart): WabaChange[] =>
+  isRecord(content)
+    ? [{ wabaId: getText(content, 'wabaId'), field: getText(content, 'field'), value: content['value'] }]
+    : [];
 
 const whatsappEventsOf = ({
   receipts,
@@ -461,7 +516,7 @@ const whatsappEventsOf = ({
   templateChanges,
   notices,
   other,
-}: WhatsappCallback): CallbackAnswer => ({
+}: WhatsappCallback): CallbackEvents => ({
   kind: 'events',
   receipts,
   inbounds,
