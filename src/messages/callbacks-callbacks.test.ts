@@ -322,3 +322,38 @@ test('unsubscribing from an agent opts out of RCS, and a repeated callback does 
   expect((await postRcs(stop)).status).toBe(200);
   expect(await outs()).toEqual([]);
 });
+
+test('a person who stops marketing in WhatsApp is recorded at the account, and a repeated callback does not undo a later choice', async () => {
+  const { pool } = program;
+  const preference = (value: string, timestamp: number) =>
+    JSON.stringify({
+      object: 'whatsapp_business_account',
+      entry: [
+        {
+          id: WABA,
+          changes: [
+            {
+              field: 'user_preferences',
+              value: {
+                messaging_product: 'whatsapp',
+                metadata: { display_phone_number: '1', phone_number_id: NUMBER_ID },
+                contacts: [{ profile: { name: 'Ana' }, wa_id: PERSON }],
+                user_preferences: [
+                  { wa_id: PERSON, detail: 'User requested it', category: 'marketing_messages', value, timestamp },
+                ],
+              },
+            },
+          ],
+        },
+      ],
+    });
+  const stops = async () =>
+    (await listOptOutsOf(pool, { accountId: account.accountId, phoneNumber: `+${PERSON}` })).map((row) => row.purpose);
+  const now = Math.floor(Date.now() / 1000);
+  await postWhatsapp(preference('stop', now - 2));
+  expect(await stops()).toEqual(['marketing']);
+  await postWhatsapp(preference('resume', now - 1));
+  expect(await stops()).toEqual([]);
+  expect((await postWhatsapp(preference('stop', now - 2))).status).toBe(200);
+  expect(await stops()).toEqual([]);
+});

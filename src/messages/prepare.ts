@@ -110,7 +110,13 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
       return parts > (work.draft.maxParts ?? MAX_PARTS) ? 'body_too_long' : null;
     },
   ],
-  ['consent', ({ isOptedOut, message }) => (isOptedOut(message.channel, message.destination) ? 'opted_out' : null)],
+  [
+    'consent',
+    ({ isOptedOut, draft, message: { channel, destination } }) => {
+      if (isOptedOut(channel, destination)) return 'opted_out';
+      return draft.isMarketing && isOptedOut(channel, destination, 'marketing') ? 'marketing_stopped' : null;
+    },
+  ],
   [
     'route',
     (work) => {

@@ -191,6 +191,8 @@ export type Draft = {
   readonly body: string;
   /** Content on RCS and WhatsApp; `body` is then its readable text and may be empty. */
   readonly content?: StoredContent | null;
+  /** True if the network takes the content for marketing, which people can stop alone. */
+  readonly isMarketing?: boolean;
   /**
    * Bytes sent instead of a text, after the user data header, which may be empty: 8-bit data, or with a `dataCoding` a
    * part of a text that is not readable by itself.
@@ -270,6 +272,7 @@ export const REFUSALS = {
   no_price: 'the price list has no price for this number',
   no_credit: 'insufficient credit',
   opted_out: 'the number has opted out of messages on this channel',
+  marketing_stopped: 'the person has stopped marketing messages on this channel',
 } as const;
 export type Refusal = keyof typeof REFUSALS;
 

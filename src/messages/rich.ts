@@ -22,7 +22,7 @@ import {
   findBodyErrors,
   toContentMessage,
 } from '../templates/schema.ts';
-import { findUsableTemplate, findUsableTemplateByName, type Template } from '../templates/store.ts';
+import { findUsableTemplate, findUsableTemplateByName, isMarketing, type Template } from '../templates/store.ts';
 import { followRule, type NextChannel } from './next-channel.ts';
 import { MAX_PARTS } from './prepare.ts';
 import {
@@ -216,7 +216,7 @@ async function readRcs(db: Db, account: { readonly accountId: number }, input: F
 }
 
 /** The content to be sent, and its readable text. */
-type Composed = { readonly content: WholeContent; readonly body: string };
+type Composed = { readonly content: WholeContent; readonly body: string; readonly isMarketing?: boolean };
 
 /** The content that a message would have, and the errors that keep it from being sent. */
 export type CheckedContent = { readonly composed: Composed; readonly faults: readonly FieldError[] };
@@ -307,7 +307,11 @@ type Values = { variables?: Given | undefined; headerLink?: string | undefined }
 function fill(template: Template, given: Values, field: string, path: string): CheckedContent {
   const { values, faults } = fillTemplate(template, given);
   const filling = { values, headerLink: given.headerLink };
-  const composed = { content: composeContent(template, filling), body: composeText(template, filling) };
+  const composed = {
+    content: composeContent(template, filling),
+    body: composeText(template, filling),
+    ...(isMarketing(template) && { isMarketing: true }),
+  };
   const unfit = statusFaults(template, field);
   if (unfit.length > 0) return { composed, faults: unfit };
   return { composed, faults: faults.map((fault) => ({ ...fault, field: fault.field.replace(/^template\./, path) })) };

@@ -6,7 +6,7 @@ import type { Poller } from '../channels/http-sms/carrier.ts';
 import type { RcsSettings } from '../channels/rcs/settings.ts';
 import { createGraphClient, downloadMedia, type GraphClient } from '../channels/whatsapp/client.ts';
 import type { WhatsappSecrets, WhatsappSettings } from '../channels/whatsapp/settings.ts';
-import type { Channel } from '../core/channels.ts';
+import type { Channel, RichChannel } from '../core/channels.ts';
 import { createGuard, type Guard, guardedLookup } from '../core/outbound.ts';
 import { isRecord } from '../core/schema.ts';
 
@@ -110,11 +110,13 @@ type TemplateChange = {
   readonly quality: string | null;
 };
 
-/** A person has unsubscribed from a sender, or subscribed again. */
-type Subscription = {
+/** A person has unsubscribed from a sender, or only from its marketing, or subscribed again. */
+export type Subscription = {
+  readonly channel: RichChannel;
+  readonly purpose: '*' | 'marketing';
   /** The sender, as it is registered. */
   readonly identity: string;
-  /** Digits only. */
+  /** Digits only, or a user id. */
   readonly phoneNumber: string;
   readonly subscribed: boolean;
   readonly at: Date | null;

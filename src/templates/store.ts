@@ -44,6 +44,19 @@ export async function listTemplateVariables(
   return template && [...new Set(template.variables)];
 }
 
+/** Returns true if the network takes messages with a template for marketing. */
+export const isMarketing = ({ category }: Pick<Template, 'category'>): boolean => category === 'MARKETING';
+
+/** Returns true if WhatsApp takes a template of the account for marketing; false without a template. */
+export async function hasMarketing(
+  db: Db,
+  { accountId, templateId }: { accountId: number; templateId: string | null },
+): Promise<boolean> {
+  if (templateId === null) return false;
+  const template = await findUsableTemplate(db, { accountId, channel: 'WHATSAPP', id: templateId });
+  return template !== undefined && isMarketing(template);
+}
+
 const MAX_TEMPLATES = 10_000;
 /** Time that a template which is paused or changed may still be sent in its old form. */
 const CACHE_MS = 5000;

@@ -121,7 +121,7 @@ describe('a status', () => {
     [131047, 'CONVERSATION_CLOSED'],
     [470, 'CONVERSATION_CLOSED'],
     [131026, 'UNSUPPORTED'],
-    [131050, 'DISABLED'],
+    [131050, 'ERROR'],
     [130403, 'DISABLED'],
     [131049, 'ERROR'],
     [131000, 'ERROR'],

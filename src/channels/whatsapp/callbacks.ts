@@ -12,7 +12,17 @@ export type WhatsappCallback = {
   readonly templateChanges: readonly TemplateChange[];
   /** Changes of the account or its numbers. */
   readonly notices: readonly Notice[];
+  readonly preferences: readonly MarketingPreference[];
   readonly other: readonly OtherChange[];
+};
+
+/** A person has stopped the marketing messages of a number in WhatsApp, or resumed them. */
+type MarketingPreference = {
+  readonly phoneNumberId: string;
+  /** Digits only, or the business-scoped user id of a person who shows no number. */
+  readonly person: string;
+  readonly wanted: boolean;
+  readonly at: Date | null;
 };
 
 /** A change that a callback request reports, with the business account that it belongs to. */
@@ -83,9 +93,10 @@ export function readWhatsappCallback(request: CallbackRequest): ReadCallback {
 
 /** Reads the changes of one business account for its owner. Never throws: unreadable changes are listed in `other`. */
 export function readWhatsappChanges(changes: readonly WabaChange[], owner: ChangeOwner): WhatsappCallback {
-  const found: Found = { receipts: [], inbounds: [], templateChanges: [], notices: [], other: [] };
+  const found: Found = { receipts: [], inbounds: [], templateChanges: [], notices: [], preferences: [], other: [] };
   for (const { wabaId, field, value } of changes) {
     if (field === 'messages') readMessages(value, wabaId, owner, found);
+    else if (field === 'user_preferences') readPreferences(value, wabaId, found);
     else if (TEMPLATE_FIELDS.has(field)) readTemplate(field, value, wabaId, found);
     else readOther(field, value, wabaId, found);
   }
@@ -97,6 +108,7 @@ type Found = {
   readonly inbounds: Inbound[];
   readonly templateChanges: TemplateChange[];
   readonly notices: Notice[];
+  readonly preferences: MarketingPreference[];
   readonly other: OtherChange[];
 };
 
@@ -154,6 +166,26 @@ function readMessages(value: unknown, wabaId: string, owner: ChangeOwner, found:
   }
   if (getList(value, 'errors').length > 0) skip('errors', 'field');
 }
+
+/**
+ * Reads which people stopped or resumed marketing messages
+ * (developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/user_preferences).
+ */
+function readPreferences(value: unknown, wabaId: string, found: Found): void {
+  const phoneNumberId = getText(getMember(value, 'metadata'), 'phone_number_id');
+  for (const item of getList(value, 'user_preferences')) {
+    const person = getText(item, 'wa_id') || getText(item, 'user_id');
+    const wanted = PREFERENCES.get(getText(item, 'value'));
+    if (getText(item, 'category') === 'marketing_messages' && person !== '' && wanted !== undefined)
+      found.preferences.push({ phoneNumberId, person, wanted, at: dateOf(String(getMember(item, 'timestamp'))) });
+    else found.other.push({ field: 'user_preferences', wabaId, phoneNumberId, why: 'unreadable' });
+  }
+}
+
+const PREFERENCES: ReadonlyMap<string, boolean> = new Map([
+  ['stop', false],
+  ['resume', true],
+]);
 
 /** The type of a message, its readable text, and its file; or a notice. */
 type InboundContent = {
@@ -374,8 +406,9 @@ const errorsText = (errors: readonly { readonly code: number; readonly text: str
 const LATEST_SECONDS = 7_258_118_400;
 
 /** Reads a member with seconds since the epoch, as a string of digits; null for anything else. */
-function readEpochSeconds(item: unknown, name: string): Date | null {
-  const written = getText(item, name);
+const readEpochSeconds = (item: unknown, name: string): Date | null => dateOf(getText(item, name));
+
+function dateOf(written: string): Date | null {
   const seconds = /^\d{1,10}$/.test(written) ? Number(written) : Number.NaN;
   return seconds <= LATEST_SECONDS ? new Date(seconds * 1000) : null;
 }

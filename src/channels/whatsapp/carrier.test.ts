@@ -99,7 +99,7 @@ describe('an error of the network', () => {
   test.each([
     ['is permanent when it concerns the person', 131026, { kind: 'refused', status: 'UNSUPPORTED', elsewhere: false }],
     ['is a closed conversation after 24 hours', 131047, { kind: 'refused', status: 'CONVERSATION_CLOSED' }],
-    ['is a person who wants nothing any more', 131050, { kind: 'refused', status: 'DISABLED' }],
+    ['is a person who wants no marketing', 131050, { kind: 'refused', status: 'ERROR' }],
     ['is permanent when it concerns the template', 132000, { kind: 'refused', status: 'ERROR', elsewhere: false }],
     ['blames the account when it concerns the account', 131031, { kind: 'refused', status: 'ERROR', elsewhere: true }],
     ['returns the message when the rate is exceeded', 130429, { kind: 'retry', counts: false, code: '130429' }],
