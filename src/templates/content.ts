@@ -217,7 +217,10 @@ const FORMATS: Readonly<Record<RichChannel, Format>> = {
   },
   WHATSAPP: {
     placeholders: inComponents,
-    content: (template, filling) => ({ channel: 'WHATSAPP', message: whatsappMessage(template, filling) }),
+    content: (template, filling) => ({
+      channel: 'WHATSAPP',
+      message: whatsappMessage(template, componentsFor(template, filling)),
+    }),
     text: textOfComponents,
   },
 };
@@ -259,10 +262,17 @@ function fill(value: unknown, valueOf: Values): unknown {
   return typeof value === 'object' && value !== null ? fillObject(value, valueOf) : value;
 }
 
+const componentsFor = (template: Sendable, filling: Filling): object[] => [
+  ...headerOf(template, filling),
+  ...bodyOf(template, filling),
+  ...buttonsOf(template, filling),
+];
+
 /** Builds a message of the type `template` (Cloud API, messages). */
-function whatsappMessage(template: Sendable, filling: Filling) {
-  const { name, language } = template;
-  const components = [...headerOf(template, filling), ...bodyOf(template, filling), ...buttonsOf(template, filling)];
+export function whatsappMessage(
+  { name, language }: Pick<Sendable, 'name' | 'language'>,
+  components: readonly object[],
+) {
   const sent = { name, language: { code: language, policy: 'deterministic' } };
   return { type: 'template', template: components.length > 0 ? { ...sent, components } : sent };
 }
