@@ -13,6 +13,7 @@ import {
   composeText,
   fillTemplate,
   type Given,
+  type SentComponents,
   readable,
   type WholeContent,
 } from '../templates/content.ts';
@@ -22,7 +23,7 @@ import {
   findBodyErrors,
   toContentMessage,
 } from '../templates/schema.ts';
-import { composeComponents, findComponentFaults, type SentComponents } from '../templates/components.ts';
+import { composeComponents, findComponentFaults } from '../templates/components.ts';
 import { findUsableTemplate, findUsableTemplateByName, isMarketing, type Template } from '../templates/store.ts';
 import { followRule, type NextChannel } from './next-channel.ts';
 import { MAX_PARTS } from './prepare.ts';

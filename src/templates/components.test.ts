@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { bound, templateTo } from '../../test/support/carriers/whatsapp-harness.ts';
-import { composeComponents, findComponentFaults } from './components.ts';
+import { composeComponents, composeForCampaign, fieldsInComponents, findComponentFaults } from './components.ts';
 import type { Sendable } from './content.ts';
 
 const template = (content: readonly object[], more: Partial<Sendable> = {}): Sendable => ({
@@ -16,6 +16,7 @@ const template = (content: readonly object[], more: Partial<Sendable> = {}): Sen
   trafficType: null,
   named: false,
   variables: [],
+  campaignComponents: null,
   ...more,
 });
 
@@ -212,6 +213,25 @@ test('a fault in a card names the card, and cards are in their order', () => {
   expect(fieldsOf([first, lame])).toEqual(['c[0].cards[1].components[0].parameters', 'c[0].cards[1].components']);
   expect(fieldsOf([second, first])).toEqual(['c[0].cards[0].card_index', 'c[0].cards[1].card_index']);
   expect(fieldsOf([first])).toEqual(['c[0].cards']);
+});
+
+test('a campaign fills the contact fields in its components, and nothing else', () => {
+  const [, content = []] = KINDS.find(([kind]) => kind === 'URL') ?? [];
+  const campaignComponents = [
+    { type: 'body', parameters: [{ type: 'text', text: '{{firstName|friend}}' }] },
+    button('url', { type: 'text', text: 'summer?c={{city}}' }, 0),
+  ];
+  const variables = fieldsInComponents(campaignComponents);
+  expect(variables.toSorted()).toEqual(['city', 'firstName|friend']);
+  const own = template(content, { variables, campaignComponents });
+  expect(composeForCampaign(own, { 'firstName|friend': '{{city}}', city: 'Rome' })).toEqual({
+    content: composeComponents(own, [
+      { type: 'body', parameters: [{ type: 'text', text: '{{city}}' }] },
+      button('url', { type: 'text', text: 'summer?c=Rome' }, 0),
+    ]).content,
+    body: 'Dear {{city}}, see our offers.',
+  });
+  expect(composeForCampaign(own, { city: 'Rome' })).toBeNull();
 });
 
 test('values with names are found by their names, and people read the text with them', () => {

@@ -1,17 +1,23 @@
 import { getList, getMember, getText } from '../channels/settings.ts';
 import type { FieldError } from '../core/errors.ts';
-import { placeholderNames } from '../core/schema.ts';
+import { placeholderNames, splitPlaceholders, valuesIn } from '../core/schema.ts';
 import type { WhatsAppContent } from '../channels/carrier.ts';
-import { composeText, placeholdersOf, type Sendable, whatsappMessage } from './content.ts';
+import {
+  composeContent,
+  composeText,
+  placeholdersOf,
+  type Sendable,
+  type SentComponents,
+  whatsappMessage,
+} from './content.ts';
 
-/**
- * The components of a WhatsApp template message in the network's own form, as a client gives them: they pass to the
- * network as they are, once they fit the template. Rules: Cloud API, template messages, with the pages of their kinds
+/*
+ * The components of a WhatsApp template message, as a client gives them, pass to the network as they are once they fit
+ * the template. Rules: Cloud API, template messages, with the pages of their kinds
  * (developers.facebook.com/documentation/business-messaging/whatsapp/templates: marketing-templates with
  * media-card-carousel-templates, coupon-templates, limited-time-offer-templates and product templates;
  * utility-templates; payments/payments-in/orderstatustemplate; flows/guides/sendingaflow).
  */
-export type SentComponents = readonly object[];
 
 /** Returns the error of one parameter, or null. */
 type CheckParameter = (parameter: unknown) => string | null;
@@ -39,6 +45,45 @@ export function composeComponents(
     content: { channel: 'WHATSAPP', message: whatsappMessage(template, sent) },
     body: composeText(template, { values }),
   };
+}
+
+/**
+ * Returns the content and the readable text of a campaign's message from the values of the template's variables; null
+ * when one is missing.
+ */
+export function composeForCampaign(template: Sendable, values: Readonly<Record<string, string>>) {
+  const { variables, campaignComponents } = template;
+  if (!variables.every((entry) => values[entry] !== undefined)) return null;
+  if (campaignComponents) return composeComponents(template, campaignComponents.map(filledWith(values)));
+  const filling = { values: variables.map((entry) => values[entry] ?? '') };
+  return { content: composeContent(template, filling), body: composeText(template, filling) };
+}
+
+/** Lists the contact fields in components, each once: `firstName|friend` for `{{firstName|friend}}`. */
+export function fieldsInComponents(components: SentComponents): string[] {
+  const found = new Set<string>();
+  for (const value of valuesIn(components))
+    if (typeof value === 'string')
+      for (const part of splitPlaceholders(value, { defaults: true }))
+        if (typeof part !== 'string') found.add(entryOf(part));
+  return [...found];
+}
+
+const entryOf = ({ whole }: { readonly whole: string }): string => whole.slice(2, -2).trim();
+
+/** Fills the texts of a component. Recursion is safe: it was checked against a template, and is a few levels deep. */
+function filledWith(values: Readonly<Record<string, string>>) {
+  const fill = (value: unknown): unknown => {
+    if (typeof value === 'string')
+      return splitPlaceholders(value, { defaults: true })
+        .map((part) => (typeof part === 'string' ? part : (values[entryOf(part)] ?? part.whole)))
+        .join('');
+    if (Array.isArray(value)) return value.map(fill);
+    return isObject(value) ? fillObject(value) : value;
+  };
+  const fillObject = (object: object): object =>
+    Object.fromEntries(Object.entries(object).map(([key, value]) => [key, fill(value)]));
+  return fillObject;
 }
 
 /** Returns the text that a message shows for a placeholder of the header or the body. */

@@ -16,6 +16,7 @@ const template = (more: Partial<Sendable>): Sendable => ({
   trafficType: null,
   named: false,
   variables: [],
+  campaignComponents: null,
   ...more,
 });
 const ORDER = [

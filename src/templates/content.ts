@@ -24,9 +24,17 @@ export type Sendable = {
   readonly trafficType: TrafficType | null;
   /** True if placeholders have names; otherwise numbers. */
   readonly named: boolean;
-  /** The contact field of each placeholder, with its default behind a `|`. */
+  /**
+   * The contact field of each placeholder, with its default behind a `|`; with `campaignComponents`, each field in
+   * these.
+   */
   readonly variables: readonly string[];
+  /** WhatsApp: the components of messages of campaigns, with contact fields between `{{` and `}}`; null: by `variables`. */
+  readonly campaignComponents: SentComponents | null;
 };
+
+/** The components of a WhatsApp template message in the network's own form (components.ts). */
+export type SentComponents = readonly object[];
 
 /** The part of a template that contains a placeholder. */
 type Place = 'header' | 'body' | 'button' | 'text' | 'unknown';
