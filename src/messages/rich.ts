@@ -25,7 +25,8 @@ import {
 } from '../templates/schema.ts';
 import { composeComponents, findComponentFaults } from '../templates/components.ts';
 import { findUsableTemplate, findUsableTemplateByName, isMarketing, type Template } from '../templates/store.ts';
-import { followRule, type NextChannel } from './next-channel.ts';
+import type { NextChannel } from './fallback-store.ts';
+import { followRule } from './next-channel.ts';
 import { MAX_PARTS } from './prepare.ts';
 import {
   clientIdFaults,

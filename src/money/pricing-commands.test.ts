@@ -1,10 +1,10 @@
 import { beforeAll, expect, test } from 'vitest';
 import { type CommandResult, commandsOn } from '../../test/support/command.ts';
 import { testDatabase } from '../../test/support/database.ts';
-import { createPriceList, listPrices } from './prices.ts';
-import { CHANNELS } from '../core/channels.ts';
 import { flatPrice } from '../../test/support/drafts.ts';
+import { CHANNELS } from '../core/channels.ts';
 import { registerOperations } from '../operations.ts';
+import { createPriceList, listPrices } from './prices.ts';
 
 const database = testDatabase();
 const { pool } = database;
