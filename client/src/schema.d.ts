@@ -1673,7 +1673,7 @@ export interface paths {
         };
         /**
          * List the opt-outs of a contact
-         * @description The channels from which the number has opted out, since when, and the source.
+         * @description The channels from which the number has opted out, or from their marketing, since when, and the source.
          *
          *     Scope: `contacts` (read). Roles: viewer, sender, manager, admin.
          */
@@ -7703,6 +7703,12 @@ export interface operations {
                         };
                         /** @description The link to the file of a media header. */
                         headerLink?: string;
+                        /** @description Instead of variables and headerLink, in the form of the network: needed for the payload of a quick reply, a coupon, a Flow, products, a carousel, an offer, the status of an order or a location. It is checked against the template and sent as it is. */
+                        components?: ({
+                            type: string;
+                        } & {
+                            [key: string]: unknown;
+                        })[];
                     };
                     body?: {
                         /** @enum {string} */
@@ -8535,6 +8541,12 @@ export interface operations {
                         };
                         /** @description The link to the file of a media header. */
                         headerLink?: string;
+                        /** @description Instead of variables and headerLink, in the form of the network: needed for the payload of a quick reply, a coupon, a Flow, products, a carousel, an offer, the status of an order or a location. It is checked against the template and sent as it is. */
+                        components?: ({
+                            type: string;
+                        } & {
+                            [key: string]: unknown;
+                        })[];
                     };
                     body?: {
                         /** @enum {string} */
@@ -10069,6 +10081,9 @@ export interface operations {
                             components: {
                                 [key: string]: unknown;
                             }[];
+                            campaignComponents: {
+                                [key: string]: unknown;
+                            }[] | null;
                             headerLink: string | null;
                         }[];
                         page: number;
@@ -10118,6 +10133,12 @@ export interface operations {
                     messageSendTtlSeconds?: number;
                     /** @description For campaigns: the contact field of each placeholder, in the order of `placeholders`, with a default behind a `|`. By default, a named placeholder uses the field with its name. */
                     variables?: string[];
+                    /** @description For campaigns, instead of variables: the components of a message in the form of the network, as in a send. Texts in them may have contact fields: {{firstName|friend}}. */
+                    campaignComponents?: ({
+                        type: string;
+                    } & {
+                        [key: string]: unknown;
+                    })[];
                     /** @description The file of a media header, for sends that name no other. */
                     headerLink?: string;
                     /** @description One of your files, as the sample that the network requires for a media header. */
@@ -10159,6 +10180,9 @@ export interface operations {
                         components: {
                             [key: string]: unknown;
                         }[];
+                        campaignComponents: {
+                            [key: string]: unknown;
+                        }[] | null;
                         headerLink: string | null;
                         /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
@@ -10228,6 +10252,9 @@ export interface operations {
                         components: {
                             [key: string]: unknown;
                         }[];
+                        campaignComponents: {
+                            [key: string]: unknown;
+                        }[] | null;
                         headerLink: string | null;
                     };
                 };
@@ -10292,6 +10319,11 @@ export interface operations {
                     messageSendTtlSeconds?: number;
                     /** @description For campaigns: the contact field of each placeholder, in the order of `placeholders`, with a default behind a `|`. By default, a named placeholder uses the field with its name. */
                     variables?: string[];
+                    campaignComponents?: ({
+                        type: string;
+                    } & {
+                        [key: string]: unknown;
+                    })[] | null;
                     headerLink?: string | null;
                     /** @description One of your files, as the sample that the network requires for a media header. */
                     headerMediaId?: number;
@@ -10332,6 +10364,9 @@ export interface operations {
                         components: {
                             [key: string]: unknown;
                         }[];
+                        campaignComponents: {
+                            [key: string]: unknown;
+                        }[] | null;
                         headerLink: string | null;
                         /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
@@ -14601,10 +14636,15 @@ export interface operations {
                         /** @enum {string} */
                         channel: "SMS" | "RCS" | "WHATSAPP";
                         /**
-                         * @description A STOP message from the handset, this API, the operator, or an imported file.
+                         * @description All messages, or marketing alone: WhatsApp templates of the category MARKETING.
                          * @enum {string}
                          */
-                        source: "STOP" | "API" | "OPERATOR" | "IMPORT";
+                        purpose: "*" | "marketing";
+                        /**
+                         * @description A STOP message from the handset, this API, the operator, an imported file, or the button of the network.
+                         * @enum {string}
+                         */
+                        source: "STOP" | "API" | "OPERATOR" | "IMPORT" | "NETWORK";
                         /** Format: date-time */
                         createdAt: string;
                     }[];
@@ -21988,7 +22028,7 @@ export interface operations {
                              * @description The thresholds of the kinds are listed by `operatorListAlertRules`.
                              * @enum {string}
                              */
-                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "sold_under_cost" | "agents_requested";
+                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "callbacks_unclaimed" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "sold_under_cost" | "agents_requested";
                             /** @enum {string} */
                             severity: "error" | "warning" | "info";
                             count: number | null;
@@ -22037,7 +22077,7 @@ export interface operations {
                         data: {
                             id: number;
                             /** @enum {string} */
-                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "sold_under_cost" | "agents_requested";
+                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "callbacks_unclaimed" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "sold_under_cost" | "agents_requested";
                             /** @enum {string} */
                             state: "pending" | "firing" | "acknowledged" | "resolved";
                             /** @enum {string} */
@@ -22129,7 +22169,7 @@ export interface operations {
                     "application/json": {
                         data: {
                             /** @enum {string} */
-                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "sold_under_cost" | "agents_requested";
+                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "callbacks_unclaimed" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "sold_under_cost" | "agents_requested";
                             /** @description True if recipients are notified, and the alert is listed. */
                             enabled: boolean;
                             /** @description Time for which the condition must hold. */
@@ -22152,7 +22192,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "sold_under_cost" | "agents_requested";
+                kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "callbacks_unclaimed" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "sold_under_cost" | "agents_requested";
             };
             cookie?: never;
         };
