@@ -28,7 +28,11 @@ const content = { channel: 'WHATSAPP', message: { type: 'text', text: { body: 'H
 const send = (isMarketing: boolean) =>
   accept.one(
     { ...actor(accountId), hasOptOuts: true },
-    draft({ channel: 'WHATSAPP', destination: NUMBER, content, isMarketing }),
+    draft({
+      channel: 'WHATSAPP',
+      destination: NUMBER,
+      content: { ...content, ...(isMarketing && { marketing: true }) },
+    }),
   );
 const choose = (...choices: { subscribed: boolean; at: Date }[]) =>
   transaction(pool, (tx) =>

@@ -114,7 +114,8 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
     'consent',
     ({ isOptedOut, draft, message: { channel, destination } }) => {
       if (isOptedOut(channel, destination)) return 'opted_out';
-      return draft.isMarketing && isOptedOut(channel, destination, 'marketing') ? 'marketing_stopped' : null;
+      const isMarketing = draft.content && 'marketing' in draft.content;
+      return isMarketing && isOptedOut(channel, destination, 'marketing') ? 'marketing_stopped' : null;
     },
   ],
   [

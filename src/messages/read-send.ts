@@ -191,8 +191,6 @@ export type Draft = {
   readonly body: string;
   /** Content on RCS and WhatsApp; `body` is then its readable text and may be empty. */
   readonly content?: StoredContent | null;
-  /** True if the network takes the content for marketing, which people can stop alone. */
-  readonly isMarketing?: boolean;
   /**
    * Bytes sent instead of a text, after the user data header, which may be empty: 8-bit data, or with a `dataCoding` a
    * part of a text that is not readable by itself.

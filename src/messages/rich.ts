@@ -24,7 +24,7 @@ import {
   toContentMessage,
 } from '../templates/schema.ts';
 import { composeComponents, findComponentFaults } from '../templates/components.ts';
-import { findUsableTemplate, findUsableTemplateByName, isMarketing, type Template } from '../templates/store.ts';
+import { findUsableTemplate, findUsableTemplateByName, type Template } from '../templates/store.ts';
 import type { NextChannel } from './fallback-store.ts';
 import { followRule } from './next-channel.ts';
 import { MAX_PARTS } from './prepare.ts';
@@ -219,7 +219,7 @@ async function readRcs(db: Db, account: { readonly accountId: number }, input: F
 }
 
 /** The content to be sent, and its readable text. */
-type Composed = { readonly content: WholeContent; readonly body: string; readonly isMarketing?: boolean };
+type Composed = { readonly content: WholeContent; readonly body: string };
 
 /** The content that a message would have, and the errors that keep it from being sent. */
 export type CheckedContent = { readonly composed: Composed; readonly faults: readonly FieldError[] };
@@ -312,10 +312,9 @@ type Values = {
 
 /** @param path the place of the values in the request: empty, or ending in a dot */
 function fill(template: Template, given: Values, field: string, path: string): CheckedContent {
-  const { faults, ...filled } = given.components
+  const { faults, ...composed } = given.components
     ? fillParts(template, given, given.components)
     : fillIn(template, given);
-  const composed = { ...filled, ...(isMarketing(template) && { isMarketing: true }) };
   const unfit = statusFaults(template, field);
   if (unfit.length > 0) return { composed, faults: unfit };
   return { composed, faults: faults.map((fault) => ({ ...fault, field: fault.field.replace(/^template\./, path) })) };

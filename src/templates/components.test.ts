@@ -9,6 +9,7 @@ const template = (content: readonly object[], more: Partial<Sendable> = {}): Sen
   ownerId: null,
   name: 'offer',
   language: 'en_US',
+  category: '',
   status: 'APPROVED',
   reason: null,
   content,

@@ -8,7 +8,7 @@ import {
   placeholdersOf,
   type Sendable,
   type SentComponents,
-  whatsappMessage,
+  templateMessage,
 } from './content.ts';
 
 /*
@@ -42,7 +42,7 @@ export function composeComponents(
 ): { readonly content: WhatsAppContent; readonly body: string } {
   const values = placeholdersOf(template).map(({ place, name }) => textIn(template, sent, { place, name }));
   return {
-    content: { channel: 'WHATSAPP', message: whatsappMessage(template, sent) },
+    content: templateMessage(template, sent),
     body: composeText(template, { values }),
   };
 }

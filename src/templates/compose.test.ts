@@ -9,6 +9,7 @@ const template = (more: Partial<Sendable>): Sendable => ({
   ownerId: null,
   name: 'order',
   language: 'pt_PT',
+  category: '',
   status: 'APPROVED',
   reason: null,
   content: [],

@@ -1,4 +1,4 @@
-import type { Content, TrafficType } from '../channels/carrier.ts';
+import type { Content, TrafficType, WhatsAppContent } from '../channels/carrier.ts';
 import { getList, getText, type OwnFile } from '../channels/settings.ts';
 import type { RichChannel } from '../core/channels.ts';
 import { type FieldError, invalidFields } from '../core/errors.ts';
@@ -13,6 +13,8 @@ export type Sendable = {
   readonly ownerId: number | null;
   readonly name: string;
   readonly language: string;
+  /** WhatsApp: MARKETING, UTILITY or AUTHENTICATION. RCS: empty. */
+  readonly category: string;
   /** Only an APPROVED template may be sent. */
   readonly status: string;
   readonly reason: string | null;
@@ -225,10 +227,7 @@ const FORMATS: Readonly<Record<RichChannel, Format>> = {
   },
   WHATSAPP: {
     placeholders: inComponents,
-    content: (template, filling) => ({
-      channel: 'WHATSAPP',
-      message: whatsappMessage(template, componentsFor(template, filling)),
-    }),
+    content: (template, filling) => templateMessage(template, componentsFor(template, filling)),
     text: textOfComponents,
   },
 };
@@ -276,11 +275,16 @@ const componentsFor = (template: Sendable, filling: Filling): object[] => [
   ...buttonsOf(template, filling),
 ];
 
-/** Builds a message of the type `template` (Cloud API, messages). */
-export function whatsappMessage(
-  { name, language }: Pick<Sendable, 'name' | 'language'>,
-  components: readonly object[],
-) {
+/** Returns true if the network takes messages with a template for marketing. */
+export const isMarketing = ({ category }: Pick<Sendable, 'category'>): boolean => category === 'MARKETING';
+
+/** Builds the content of a message of the type `template` (Cloud API, messages). */
+export function templateMessage(template: Sendable, components: readonly object[]): WhatsAppContent {
+  const message = whatsappMessage(template, components);
+  return { channel: 'WHATSAPP', message, ...(isMarketing(template) && { marketing: true }) };
+}
+
+function whatsappMessage({ name, language }: Sendable, components: readonly object[]) {
   const sent = { name, language: { code: language, policy: 'deterministic' } };
   return { type: 'template', template: components.length > 0 ? { ...sent, components } : sent };
 }

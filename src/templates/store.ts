@@ -13,6 +13,7 @@ import {
   type StoredContent,
   type TemplateContent,
   type SentComponents,
+  isMarketing,
 } from './content.ts';
 import { composeForCampaign } from './components.ts';
 
@@ -44,9 +45,6 @@ export async function listTemplateVariables(
   const template = await findUsableTemplate(db, { accountId, channel, id: templateId });
   return template && [...new Set(template.variables)];
 }
-
-/** Returns true if the network takes messages with a template for marketing. */
-export const isMarketing = ({ category }: Pick<Template, 'category'>): boolean => category === 'MARKETING';
 
 /** Returns true if WhatsApp takes a template of the account for marketing; false without a template. */
 export async function hasMarketing(
