@@ -7,7 +7,6 @@ import type { Metrics } from '../core/metrics.ts';
 import { SECOND_MS } from '../core/time.ts';
 import type { CallbackEvents, CallbackPart, SharedCallbacks } from '../routing/kind.ts';
 import type { Receiver, Receivers, SharingReceiver } from '../routing/supervise.ts';
-import type { StoreCallback } from './callbacks.ts';
 
 type Distributed = {
   /** The events for each connection. */
@@ -82,7 +81,8 @@ export function createKeepUnclaimed({ pool, log, metrics, maxKept = MAX_KEPT }: 
 type ClaimDeps = {
   readonly pool: Pool;
   readonly receivers: Pick<Receivers, 'sharing'>;
-  readonly storeCallback: StoreCallback;
+  /** Commits the events of a connection. */
+  readonly storeCallback: (connectionId: number, events: CallbackEvents) => Promise<void>;
   readonly log: Log;
 };
 
