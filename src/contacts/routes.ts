@@ -176,7 +176,12 @@ export function contactRoutes(app: App, deps: PlatformDeps): void {
       const contact = await findContact(db, { accountId, id: params.id });
       if (!contact) throw new AppError('not_found');
       const rows = await listOptOutsOf(db, { accountId, phoneNumber: contact.phoneNumber ?? '' });
-      return rows.map(({ phoneNumber: _, createdAt, ...row }) => ({ ...row, createdAt: createdAt.toISOString() }));
+      return rows.map(({ channel, purpose, source, createdAt }) => ({
+        channel,
+        purpose,
+        source,
+        createdAt: createdAt.toISOString(),
+      }));
     },
   });
 

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { Notice } from '../channels/carrier.ts';
 import { compileCallbacks } from '../channels/http-sms/callbacks.ts';
 import { createHttpSmsCarrier, createPoller, type HttpSmsContext, showExchange } from '../channels/http-sms/carrier.ts';
@@ -14,32 +13,17 @@ import {
 import { type LaunchChange, readRcsCallback } from '../channels/rcs/callbacks.ts';
 import { createRcsCarrier } from '../channels/rcs/carrier.ts';
 import { bareAgentId, parseRcsSecrets, parseRcsSettings, RcsSettings } from '../channels/rcs/settings.ts';
-import { getMember, getText } from '../channels/settings.ts';
+import { getMember } from '../channels/settings.ts';
 import { createSmppCarrier } from '../channels/smpp/carrier.ts';
 import { parseSmppSettings, SmppSettings } from '../channels/smpp/settings.ts';
 import { isAppSubscribed, listPhoneNumbers, registerNumber, subscribeApp } from '../channels/whatsapp/account.ts';
-import {
-  readWhatsappCallback,
-  readWhatsappChanges,
-  verifyChallenge,
-  type WabaChange,
-  type WhatsappCallback,
-} from '../channels/whatsapp/callbacks.ts';
 import { createWhatsappCarrier } from '../channels/whatsapp/carrier.ts';
 import { createGraphClient, type GraphClient, type GraphFault } from '../channels/whatsapp/client.ts';
-import {
-  parseWhatsappSecrets,
-  parseWhatsappSettings,
-  type WhatsappSecrets,
-  WhatsappSettings,
-} from '../channels/whatsapp/settings.ts';
+import { parseWhatsappSecrets, parseWhatsappSettings, WhatsappSettings } from '../channels/whatsapp/settings.ts';
 import { guardedLookup } from '../core/outbound.ts';
-import { isRecord } from '../core/schema.ts';
 import {
   addressOfUrl,
   type CallbackAnswer,
-  type CallbackEvents,
-  type CallbackPart,
   type CallbackRequest,
   type CarrierContext,
   type CarrierSetup,
@@ -53,6 +37,7 @@ import {
   settingFields,
   whatsappFiles,
 } from './kind.ts';
+import { whatsappCallbacks, whatsappSecretsOf } from './whatsapp-callbacks.ts';
 
 const SECRET = jsonSecret(
   [
@@ -422,8 +407,6 @@ const WHATSAPP_SECRET = jsonSecret(
   parseWhatsappSecrets,
 );
 
-const WHATSAPP_SIGNATURE_HEADER = 'x-hub-signature-256';
-
 /** WhatsApp Cloud API: one business account. */
 const whatsappKind: Kind = {
   title: 'WhatsApp',
@@ -447,29 +430,7 @@ const whatsappKind: Kind = {
   senderIdsOf: (settings) => parseWhatsappSettings(settings).phoneNumberIds,
   showExchange: null,
   setup: whatsappSetup,
-  callbacks: {
-    verification: {
-      summary: 'Verify the callback URL for Meta',
-      description: 'Returns `hub.challenge` when `hub.verify_token` is that of the connection, else 403.',
-    },
-    signatureHeader: WHATSAPP_SIGNATURE_HEADER,
-    // Meta sends up to 3 MB.
-    maxBodyBytes: 4 * 1024 * 1024,
-    maxUnsignedBytes: 0,
-    createReader(_settings, secret) {
-      const secrets = whatsappSecretsOf(secret);
-      return (request) => (request.method === 'GET' ? verify(request, secrets) : read(request, secrets));
-    },
-    sharedBy(settings, secret) {
-      const [known, { appSecret }] = [parseWhatsappSettings(settings), whatsappSecretsOf(secret)];
-      return {
-        app: createHash('sha256').update(appSecret).digest('hex'),
-        owner: known.wabaId,
-        senders: known.phoneNumberIds,
-        readParts: (parts) => whatsappEventsOf(readWhatsappChanges(parts.flatMap(toChange), known)),
-      };
-    },
-  },
+  callbacks: whatsappCallbacks,
   createFileSource: (settings, secret) => whatsappFiles(parseWhatsappSettings(settings), whatsappSecretsOf(secret)),
   createTemplateClient: (settings, secret, timeoutSeconds) =>
     createGraphClient(
@@ -477,69 +438,6 @@ const whatsappKind: Kind = {
       whatsappSecretsOf(secret),
     ),
 };
-
-const whatsappSecretsOf = (secret: string): WhatsappSecrets => parseWhatsappSecrets(JSON.parse(secret));
-
-function verify({ query }: CallbackRequest, { verifyToken }: WhatsappSecrets): CallbackAnswer {
-  const text = verifyChallenge(query, verifyToken);
-  return text === null ? { kind: 'refused' } : { kind: 'handshake', text };
-}
-
-/** All changes are parts: also those of the connection that was called may belong to others with its account. */
-function read(request: CallbackRequest, { appSecret }: WhatsappSecrets): CallbackAnswer {
-  const signature = [request.headers[WHATSAPP_SIGNATURE_HEADER]].flat()[0];
-  const found = readWhatsappCallback({ rawBody: request.body, signature, appSecret });
-  if (found.kind === 'forbidden') return { kind: 'forged' };
-  if (found.kind === 'malformed') return found;
-  return { ...NO_EVENTS, parts: found.changes.map(toPart) };
-}
-
-const NO_EVENTS: CallbackEvents = {
-  kind: 'events',
-  receipts: [],
-  inbounds: [],
-  subscriptions: [],
-  templates: [],
-  notices: [],
-  notes: [],
-};
-
-/** What a template or an account was yesterday is of no use to a connection that asks for it when it is added. */
-const toPart = (change: WabaChange): CallbackPart => {
-  const sender = getText(getMember(change.value, 'metadata'), 'phone_number_id');
-  return { owner: change.wabaId, sender, lasting: sender !== '', content: change };
-};
-
-const toChange = ({ content }: CallbackPart): WabaChange[] =>
-  isRecord(content)
-    ? [{ wabaId: getText(content, 'wabaId'), field: getText(content, 'field'), value: content['value'] }]
-    : [];
-
-const whatsappEventsOf = ({
-  receipts,
-  inbounds,
-  templateChanges,
-  notices,
-  preferences,
-  other,
-}: WhatsappCallback): CallbackEvents => ({
-  kind: 'events',
-  receipts,
-  inbounds,
-  subscriptions: preferences.map(({ phoneNumberId, person, wanted, at }) => ({
-    channel: 'WHATSAPP',
-    purpose: 'marketing',
-    identity: phoneNumberId,
-    phoneNumber: person,
-    subscribed: wanted,
-    at,
-  })),
-  templates: templateChanges.flatMap(({ templateId: id, status, reason, quality }) =>
-    status === null && quality === null ? [] : [{ id, status, reason, quality }],
-  ),
-  notices,
-  notes: other.map(({ field, wabaId, phoneNumberId, why }) => `${why} ${field} of ${phoneNumberId ?? wabaId}`),
-});
 
 /** The kinds of connections, in the order in which they are offered. */
 export const CONNECTION_KINDS = ['smpp', 'http', 'whatsapp', 'rcs'] as const;
