@@ -37,6 +37,7 @@ import { createPresence, PRESENCE_CHANNEL } from './inbox/presence.ts';
 import { createHub } from './inbox/stream.ts';
 import { type Accept, createAccept } from './messages/accept.ts';
 import { createCallbackStore } from './messages/callbacks.ts';
+import { claimKept, createKeepUnclaimed } from './messages/unclaimed-callbacks.ts';
 import { createRecentMessages, type RecentMessages } from './messages/new-messages.ts';
 import type { Lookups } from './messages/prepare.ts';
 import { createPriceList } from './money/prices.ts';
@@ -277,6 +278,7 @@ export function openApiDeps(
       ...FOLLOWERS,
       onMatched: tracing ? traceReceipts(tracing) : undefined,
     }),
+    keepUnclaimed: createKeepUnclaimed({ pool, log, metrics }),
     accept,
     tracing,
     tables,
@@ -307,6 +309,8 @@ async function openApi(
   const smpp = openSmpp({ config, pool, log, limits: loginLimits, metrics, onStop });
   await session.listen(listeners);
   await session.listen(smpp.listeners);
+  const claims = startLoop('callbacks of new connections', () => claimKept(deps), log);
+  onStop('callbacks of new connections', claims.stop);
   const app = APP.pass(buildApi(deps));
   const address = await listen(app, config);
   onStop('API', () => closeWithin(app, STOP_HTTP_MS));

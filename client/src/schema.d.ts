@@ -1673,7 +1673,7 @@ export interface paths {
         };
         /**
          * List the opt-outs of a contact
-         * @description The channels from which the number has opted out, since when, and the source.
+         * @description The channels from which the number has opted out, or from their marketing, since when, and the source.
          *
          *     Scope: `contacts` (read). Roles: viewer, sender, manager, admin.
          */
@@ -7769,6 +7769,12 @@ export interface operations {
                         };
                         /** @description The link to the file of a media header. */
                         headerLink?: string;
+                        /** @description Instead of variables and headerLink, in the form of the network: needed for the payload of a quick reply, a coupon, a Flow, products, a carousel, an offer, the status of an order or a location. It is checked against the template and sent as it is. */
+                        components?: ({
+                            type: string;
+                        } & {
+                            [key: string]: unknown;
+                        })[];
                     };
                     body?: {
                         /** @enum {string} */
@@ -8621,6 +8627,12 @@ export interface operations {
                         };
                         /** @description The link to the file of a media header. */
                         headerLink?: string;
+                        /** @description Instead of variables and headerLink, in the form of the network: needed for the payload of a quick reply, a coupon, a Flow, products, a carousel, an offer, the status of an order or a location. It is checked against the template and sent as it is. */
+                        components?: ({
+                            type: string;
+                        } & {
+                            [key: string]: unknown;
+                        })[];
                     };
                     body?: {
                         /** @enum {string} */
@@ -10155,6 +10167,9 @@ export interface operations {
                             components: {
                                 [key: string]: unknown;
                             }[];
+                            campaignComponents: {
+                                [key: string]: unknown;
+                            }[] | null;
                             headerLink: string | null;
                         }[];
                         page: number;
@@ -10204,6 +10219,12 @@ export interface operations {
                     messageSendTtlSeconds?: number;
                     /** @description For campaigns: the contact field of each placeholder, in the order of `placeholders`, with a default behind a `|`. By default, a named placeholder uses the field with its name. */
                     variables?: string[];
+                    /** @description For campaigns, instead of variables: the components of a message in the form of the network, as in a send. Texts in them may have contact fields: {{firstName|friend}}. */
+                    campaignComponents?: ({
+                        type: string;
+                    } & {
+                        [key: string]: unknown;
+                    })[];
                     /** @description The file of a media header, for sends that name no other. */
                     headerLink?: string;
                     /** @description One of your files, as the sample that the network requires for a media header. */
@@ -10245,6 +10266,9 @@ export interface operations {
                         components: {
                             [key: string]: unknown;
                         }[];
+                        campaignComponents: {
+                            [key: string]: unknown;
+                        }[] | null;
                         headerLink: string | null;
                         /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
@@ -10314,6 +10338,9 @@ export interface operations {
                         components: {
                             [key: string]: unknown;
                         }[];
+                        campaignComponents: {
+                            [key: string]: unknown;
+                        }[] | null;
                         headerLink: string | null;
                     };
                 };
@@ -10378,6 +10405,11 @@ export interface operations {
                     messageSendTtlSeconds?: number;
                     /** @description For campaigns: the contact field of each placeholder, in the order of `placeholders`, with a default behind a `|`. By default, a named placeholder uses the field with its name. */
                     variables?: string[];
+                    campaignComponents?: ({
+                        type: string;
+                    } & {
+                        [key: string]: unknown;
+                    })[] | null;
                     headerLink?: string | null;
                     /** @description One of your files, as the sample that the network requires for a media header. */
                     headerMediaId?: number;
@@ -10418,6 +10450,9 @@ export interface operations {
                         components: {
                             [key: string]: unknown;
                         }[];
+                        campaignComponents: {
+                            [key: string]: unknown;
+                        }[] | null;
                         headerLink: string | null;
                         /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
@@ -14687,10 +14722,15 @@ export interface operations {
                         /** @enum {string} */
                         channel: "SMS" | "RCS" | "WHATSAPP";
                         /**
-                         * @description A STOP message from the handset, this API, the operator, or an imported file.
+                         * @description All messages, or marketing alone: WhatsApp templates of the category MARKETING.
                          * @enum {string}
                          */
-                        source: "STOP" | "API" | "OPERATOR" | "IMPORT";
+                        purpose: "*" | "marketing";
+                        /**
+                         * @description A STOP message from the handset, this API, the operator, an imported file, or the button of the network.
+                         * @enum {string}
+                         */
+                        source: "STOP" | "API" | "OPERATOR" | "IMPORT" | "NETWORK";
                         /** Format: date-time */
                         createdAt: string;
                     }[];
@@ -22074,7 +22114,7 @@ export interface operations {
                              * @description The thresholds of the kinds are listed by `operatorListAlertRules`.
                              * @enum {string}
                              */
-                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "sold_under_cost" | "agents_requested";
+                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "callbacks_unclaimed" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "sold_under_cost" | "agents_requested";
                             /** @enum {string} */
                             severity: "error" | "warning" | "info";
                             count: number | null;
@@ -22123,7 +22163,7 @@ export interface operations {
                         data: {
                             id: number;
                             /** @enum {string} */
-                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "sold_under_cost" | "agents_requested";
+                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "callbacks_unclaimed" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "sold_under_cost" | "agents_requested";
                             /** @enum {string} */
                             state: "pending" | "firing" | "acknowledged" | "resolved";
                             /** @enum {string} */
@@ -22215,7 +22255,7 @@ export interface operations {
                     "application/json": {
                         data: {
                             /** @enum {string} */
-                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "sold_under_cost" | "agents_requested";
+                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "callbacks_unclaimed" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "sold_under_cost" | "agents_requested";
                             /** @description True if recipients are notified, and the alert is listed. */
                             enabled: boolean;
                             /** @description Time for which the condition must hold. */
@@ -22238,7 +22278,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "sold_under_cost" | "agents_requested";
+                kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "callbacks_unclaimed" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "sold_under_cost" | "agents_requested";
             };
             cookie?: never;
         };

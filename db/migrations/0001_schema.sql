@@ -1970,6 +1970,26 @@ CREATE TABLE price (
 
 COMMENT ON TABLE price IS 'shared';
 
+CREATE TABLE purpose_opt_out (
+  account_id bigint NOT NULL,
+  phone_number text NOT NULL,
+  person text GENERATED ALWAYS AS (person_of(phone_number)) STORED NOT NULL,
+  channel text NOT NULL,
+  purpose text NOT NULL,
+  source text NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT purpose_opt_out_pkey PRIMARY KEY (account_id, person, channel, purpose),
+  CONSTRAINT purpose_opt_out_channel_check CHECK ((channel = ANY (ARRAY['SMS'::text, 'RCS'::text, 'WHATSAPP'::text]))),
+  CONSTRAINT purpose_opt_out_purpose_check CHECK ((purpose = 'marketing'::text)),
+  CONSTRAINT purpose_opt_out_source_check CHECK ((source = 'NETWORK'::text))
+);
+
+ALTER TABLE purpose_opt_out ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY tenant ON purpose_opt_out AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+
+COMMENT ON TABLE purpose_opt_out IS 'facts';
+
 CREATE TABLE quality_sample (
   account_id bigint NOT NULL,
   message_id uuid NOT NULL,
@@ -2528,10 +2548,12 @@ CREATE TABLE template (
   updated_at timestamp with time zone DEFAULT now() NOT NULL,
   quality text,
   traffic_type text,
+  campaign_components json,
   CONSTRAINT template_pkey PRIMARY KEY (channel, id),
   CONSTRAINT template_channel_check CHECK ((channel = ANY (ARRAY['RCS'::text, 'WHATSAPP'::text]))),
   CONSTRAINT template_check CHECK (((channel = 'WHATSAPP'::text) = (connection_id IS NOT NULL))),
   CONSTRAINT template_check1 CHECK (((traffic_type IS NULL) OR (channel = 'RCS'::text))),
+  CONSTRAINT template_check2 CHECK (((campaign_components IS NULL) OR (channel = 'WHATSAPP'::text))),
   CONSTRAINT template_id_check CHECK (((length(id) >= 1) AND (length(id) <= 64))),
   CONSTRAINT template_name_check CHECK (((length(name) >= 1) AND (length(name) <= 512))),
   CONSTRAINT template_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connection(id) ON DELETE CASCADE,
@@ -2627,6 +2649,20 @@ ALTER TABLE traffic_hour ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON traffic_hour AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 
 COMMENT ON TABLE traffic_hour IS 'facts';
+
+CREATE TABLE unclaimed_callback (
+  id bigint GENERATED ALWAYS AS IDENTITY,
+  app bytea NOT NULL,
+  owner text NOT NULL,
+  sender text NOT NULL,
+  content json NOT NULL,
+  at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT unclaimed_callback_pkey PRIMARY KEY (id)
+);
+
+CREATE INDEX unclaimed_callback_owner ON unclaimed_callback USING btree (app, owner, id);
+
+COMMENT ON TABLE unclaimed_callback IS 'queue';
 
 CREATE TABLE unknown_outcome (
   account_id bigint NOT NULL,
@@ -3291,7 +3327,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
   inbox_agent, inbox_count, inbox_event, inbox_label, inbox_message, inbox_note,
   inbox_settings, inbox_watch, invitation, job, keyword_count, keyword_rule, lost_chunk, margin_day,
   media, message, message_deadline, message_event, message_fallback, message_part, message_state, nameless_submit,
-  opt_out, passkey, pending_sign_in, quality_sample, recovery_code, sender, simulated_outcome, single_sign_on,
+  opt_out, passkey, pending_sign_in, purpose_opt_out, quality_sample, recovery_code, sender, simulated_outcome, single_sign_on,
   smpp_credential, smpp_outbox, smpp_receipt, smpp_replacement, social_profile, social_state, sticky_sender,
   template, totp_factor, traffic_day, traffic_hour, unknown_outcome, webhook_claim, webhook_delivery,
   webhook_endpoint, webhook_outbox, webhook_retry

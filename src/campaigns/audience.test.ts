@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { createAccountWithCredit } from '../../test/support/money.ts';
 import { runs } from '../../test/support/runs.ts';
-import { bitOf, CHANNELS, type Channel } from '../core/channels.ts';
+import { bitOf, CHANNELS, type Channel, toBits } from '../core/channels.ts';
 import { exec, many, one, plainArray, sql } from '../core/db/query.ts';
 import { tenantTransaction } from '../core/db/transaction.ts';
 import type { ListedPrice } from '../money/prices.ts';
@@ -154,7 +154,7 @@ async function build({ people, prices, routes, mode, text }: World): Promise<Pla
   }
   const pieces = chainOf(mode).includes('SMS') ? parseText(text, []).pieces : null;
   const routed = routes.map((prefix) => ({ channel: 'SMS', prefix }) as const);
-  return { accountId, campaignId: 1, mode, listIds, pieces, walk: true, prices, routes: routed };
+  return { accountId, campaignId: 1, mode, listIds, isMarketing: false, pieces, walk: true, prices, routes: routed };
 }
 
 type Recipient = {
@@ -240,6 +240,7 @@ test('numbers are candidates like contacts, with the name and channels of their 
     campaignId: id,
     mode: 'SMS',
     listIds: null,
+    isMarketing: false,
     pieces,
     walk: false,
     prices,
@@ -296,6 +297,7 @@ test.each([
     campaignId: id,
     mode: 'SMS',
     listIds: null,
+    isMarketing: false,
     pieces,
     walk: false,
     prices: [],
@@ -303,4 +305,41 @@ test.each([
   };
   const found = await walk(plan);
   expect(found.map((r) => r.sms_parts)).toEqual(names.map((name) => countParts(words + name).parts));
+});
+
+test('a marketing template does not try WhatsApp for people who stopped marketing there, another one does', async () => {
+  const accountId = await createAccountWithCredit(pool, 0);
+  const stopped = '+393331000002';
+  await exec(
+    pool,
+    sql`INSERT INTO purpose_opt_out (account_id, phone_number, channel, purpose, source)
+        VALUES (${accountId}, ${stopped}, 'WHATSAPP', 'marketing', 'NETWORK')`,
+  );
+  const numbers = { numbers: ['+393331000001', stopped], countries: ['IT', 'IT'], channels: [7, 7] };
+  const price = { prefix: '', unitMicros: 10, refundUndelivered: false };
+  const planned = (mode: 'WHATSAPP' | 'WHATSAPP_SMS', isMarketing: boolean): Plan => ({
+    accountId,
+    campaignId: 1,
+    mode,
+    listIds: null,
+    named: { numbers },
+    isMarketing,
+    pieces: mode === 'WHATSAPP' ? null : parseText('Hi', []).pieces,
+    walk: false,
+    prices: [
+      { channel: 'WHATSAPP', ...price },
+      { channel: 'SMS', ...price },
+    ],
+    routes: [{ channel: 'SMS', prefix: '' }],
+  });
+  const reasons = async (plan: Plan) => (await walk(plan)).map((r) => r.skip_reason ?? r.channels);
+  const [whatsapp, sms] = [toBits(['WHATSAPP']), toBits(['SMS'])];
+  expect(await reasons(planned('WHATSAPP', true))).toEqual([whatsapp, 'opted_out']);
+  expect(await reasons(planned('WHATSAPP_SMS', true))).toEqual([whatsapp | sms, sms]);
+  expect(await reasons(planned('WHATSAPP', false))).toEqual([whatsapp, whatsapp]);
+  const rows = await listAudienceRows(pool, planned('WHATSAPP', true));
+  expect(sumAudience(rows, 'WHATSAPP', { named: 2, unreadable: 0 })).toMatchObject({
+    total: 1,
+    skipped: { opted_out: 1 },
+  });
 });

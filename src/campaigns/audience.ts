@@ -16,6 +16,7 @@ import {
   textArray,
 } from '../core/db/query.ts';
 import { prefixTable } from '../core/phone.ts';
+import { refusingPersonsSql } from '../messages/marketing-stops.ts';
 import { MAX_PARTS } from '../messages/prepare.ts';
 import { chainCosts, type FindPrice, type ListedPrice, maxChainCost, pricing } from '../money/prices.ts';
 import type { RoutedPrefix } from '../routing/routes.ts';
@@ -159,6 +160,8 @@ export type Plan = {
   readonly listIds: readonly number[] | null;
   /** Contacts or numbers of a campaign that is not saved, instead of lists and numbers of the campaign. */
   readonly named?: { readonly contactIds: readonly number[] } | { readonly numbers: NamedNumbers } | undefined;
+  /** True if WhatsApp takes the template for marketing, which people can stop alone. */
+  readonly isMarketing: boolean;
   /** The text of the SMS; null: the mode has no SMS. */
   readonly pieces: readonly Piece[] | null;
   /**
@@ -342,7 +345,7 @@ function candidates(plan: Plan, tariff: readonly TariffRow[], range: RecipientRa
   const chain = chainOf(plan.mode);
   const supported = sql`(c.channels & ${bitsOf(plan.mode)}::int)`;
   const refused = join(
-    chain.map((channel) => sql`CASE WHEN ${of('o', channel)}.channel IS NULL THEN 0 ELSE ${bit(channel)} END`),
+    chain.map((channel) => sql`CASE WHEN ${of('o', channel)}.person IS NULL THEN 0 ELSE ${bit(channel)} END`),
     ' | ',
   );
   return sql`
@@ -352,7 +355,7 @@ function candidates(plan: Plan, tariff: readonly TariffRow[], range: RecipientRa
                 WHEN ${supported} & ~(${refused}) = 0 THEN 'opted_out' END AS reason
     FROM (${sourceOf(plan, range)}) AS c
     ${join(
-      chain.map((channel) => optOutsOf(plan.accountId, channel, range)),
+      chain.map((channel) => optOutsOf(plan, channel, range)),
       ' ',
     )}`;
 }
@@ -437,12 +440,12 @@ function partsSql({ pieces }: Plan): Sql {
 }
 
 /** Joins the opt-outs of a channel; for a range one by one: a merge or a hash of a million costs more. */
-const optOutsOf = (accountId: number, channel: Channel, range: RecipientRange | null): Sql => {
+const optOutsOf = ({ accountId, isMarketing }: Plan, channel: Channel, range: RecipientRange | null): Sql => {
   const o = of('o', channel);
+  const persons = refusingPersonsSql(accountId, channel, channel === 'WHATSAPP' && isMarketing);
   return range
-    ? sql`LEFT JOIN LATERAL (SELECT x.channel FROM opt_out x
-             WHERE x.account_id = ${accountId} AND x.person = c.person AND x.channel = ${channel} OFFSET 0) AS ${o} ON true`
-    : sql`LEFT JOIN opt_out ${o} ON ${o}.account_id = ${accountId} AND ${o}.person = c.person AND ${o}.channel = ${channel}`;
+    ? sql`LEFT JOIN LATERAL (SELECT x.person FROM (${persons}) AS x WHERE x.person = c.person LIMIT 1) AS ${o} ON true`
+    : sql`LEFT JOIN (${persons}) AS ${o} ON ${o}.person = c.person`;
 };
 
 const longestZone = (tariff: readonly TariffRow[]): number =>

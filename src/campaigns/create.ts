@@ -42,6 +42,7 @@ import {
   updateSettings,
   wakeCampaign,
 } from './store.ts';
+import { hasMarketing } from '../templates/store.ts';
 import { parseText } from './texts.ts';
 
 type AtTime = { readonly now: Date };
@@ -205,7 +206,10 @@ function sizeOf(
   return { named: lists.reduce((sum, { contactCount }) => sum + contactCount, 0), unreadable: 0 };
 }
 
-type Planned = Pick<CampaignRow, 'id' | 'sendingMode' | 'destinationType' | 'contactListIds' | 'smsBody'>;
+type Planned = Pick<
+  CampaignRow,
+  'id' | 'sendingMode' | 'destinationType' | 'contactListIds' | 'smsBody' | 'whatsappTemplateId'
+>;
 
 /** Number of recipients that a step creates. It takes some 100 ms with these, so that a pause takes effect quickly. */
 export const RECIPIENTS_PER_STEP = 5000;
@@ -226,6 +230,7 @@ export async function loadPlan(
     campaignId: campaign.id,
     mode: campaign.sendingMode,
     listIds,
+    isMarketing: await hasMarketing(db, { accountId, templateId: campaign.whatsappTemplateId }),
     pieces: hasSms ? parseText(campaign.smsBody ?? '', fields).pieces : null,
     walk: listIds !== null && (await isWalkShorter(db, accountId, listIds)),
     prices: prices ?? (await listPrices(db)),

@@ -17,7 +17,7 @@ import { channelName, id, orNull } from '../core/schema.ts';
 import { findBalance } from '../money/credit.ts';
 import { type FindPrice, pricing } from '../money/prices.ts';
 import { countParts } from '../smpp/text.ts';
-import { composeText } from '../templates/content.ts';
+import { composeForCampaign } from '../templates/components.ts';
 import { findUsableTemplate, type Template } from '../templates/store.ts';
 import {
   type AudienceSize,
@@ -367,8 +367,7 @@ function renderStep(channel: Channel, row: PreviewRow, templates: Templates) {
   }
   const template = templates[channel];
   const values = row[FIELDS_OF[channel].values];
-  const filling = { values: (template?.variables ?? []).map((entry) => values[entry] ?? '') };
-  return { text: template ? composeText(template, filling) : '', parts: 1, encoding: null };
+  return { text: (template && composeForCampaign(template, values)?.body) ?? '', parts: 1, encoding: null };
 }
 
 type Expressions = { readonly text: Sql; readonly rcsValues: Sql; readonly whatsappValues: Sql };

@@ -27,7 +27,7 @@ import {
   sql,
 } from '../core/db/query.ts';
 import { bitSql } from '../messages/store.ts';
-import { listTemplateVariables } from '../templates/store.ts';
+import { hasMarketing, listTemplateVariables } from '../templates/store.ts';
 import { chainOf } from './audience.ts';
 import type { Job, Step } from './run.ts';
 import { type CustomField, type Piece, parseText, renderSql, valuesSql } from './texts.ts';
@@ -47,6 +47,7 @@ export async function loadTexts({ tx, campaign }: Pick<Step, 'tx' | 'campaign'>)
     sms: chain.includes('SMS') ? parseText(campaign.smsBody ?? '', customFields).pieces : null,
     rcs: await variables('RCS', campaign.rcsTemplateId),
     whatsapp: await variables('WHATSAPP', campaign.whatsappTemplateId),
+    isMarketing: await hasMarketing(tx, { accountId, templateId: campaign.whatsappTemplateId }),
     customFields,
   };
 }
@@ -102,6 +103,8 @@ export type Texts = {
   readonly sms: readonly Piece[] | null;
   readonly rcs: readonly string[] | null;
   readonly whatsapp: readonly string[] | null;
+  /** True if WhatsApp takes the template for marketing. */
+  readonly isMarketing: boolean;
   readonly customFields: readonly CustomField[];
 };
 
@@ -155,10 +158,14 @@ export const recipientsByNumberSql = (
     SELECT * FROM campaign_recipient q WHERE q.account_id = ${accountId} AND q.campaign_id = ${campaignId}
       AND q.country = l.country AND q.destination = u.destination OFFSET 0) AS r`;
 
-/** An expression: the bits of the channels from which a number has opted out. */
-const optedOutChannelsSql = (accountId: number): Sql => sql`coalesce((
-  SELECT bit_or(${bitSql(sql`o.channel`)}) FROM opt_out o
-  WHERE o.account_id = ${accountId} AND o.person = person_of(r.destination COLLATE "default")), 0)`;
+/** An expression: the bits of the channels of which a number has opted out, or of whose marketing. */
+const optedOutChannelsSql = (accountId: number, isMarketing: boolean): Sql => {
+  const isOfPerson = sql`account_id = ${accountId} AND person = person_of(r.destination COLLATE "default")`;
+  const marketing = sql`UNION ALL SELECT channel FROM purpose_opt_out WHERE ${isOfPerson}`;
+  return sql`coalesce((
+    SELECT bit_or(${bitSql(sql`o.channel`)})
+    FROM (SELECT channel FROM opt_out WHERE ${isOfPerson} ${isMarketing ? marketing : sql``}) AS o), 0)`;
+};
 
 /**
  * Lists the recipients of `source` (one of the SELECTs above) with what would be sent to them now, in the order of the
@@ -178,7 +185,7 @@ export async function listCandidates(
           SELECT r.*, ${texts.sms === null ? sql`NULL::text` : renderSql(texts.sms, on)} AS body,
                  ${values(texts.rcs)} AS rcs, ${values(texts.whatsapp)} AS whatsapp,
                  r.contact_id IS NOT NULL AND c.id IS NULL AS gone,
-                 ${texts.hasOptOuts ? optedOutChannelsSql(accountId) : raw('0')} AS refused
+                 ${texts.hasOptOuts ? optedOutChannelsSql(accountId, texts.isMarketing) : raw('0')} AS refused
           FROM (${source}) AS r
           LEFT JOIN LATERAL (
             SELECT * FROM contact p WHERE p.account_id = ${accountId} AND p.id = r.contact_id OFFSET 0) AS c ON true

@@ -269,6 +269,8 @@ type NetworkJson = { readonly [key: string]: unknown };
 export type WhatsAppContent = {
   readonly channel: 'WHATSAPP';
   readonly message: NetworkJson & { readonly type: string };
+  /** True if the network takes it for marketing: a template of that category. */
+  readonly marketing?: true;
 };
 
 /** An RBM `contentMessage`: a text, a `richCard`, or media by `contentInfo`, each with optional suggestions. */

@@ -562,8 +562,8 @@ describe('consent', () => {
     ]);
     expect((await call('PUT', `/contacts/${id}`, { firstName: 'Anna' })).body.optedOut).toEqual(['SMS', 'WHATSAPP']);
     expect((await call('GET', `/contacts/${id}/opt-outs`)).body).toEqual([
-      { channel: 'SMS', source: 'API', createdAt: expect.stringMatching(/Z$/) },
-      { channel: 'WHATSAPP', source: 'API', createdAt: expect.stringMatching(/Z$/) },
+      { channel: 'SMS', purpose: '*', source: 'API', createdAt: expect.stringMatching(/Z$/) },
+      { channel: 'WHATSAPP', purpose: '*', source: 'API', createdAt: expect.stringMatching(/Z$/) },
     ]);
     await call('DELETE', `/contacts?ids=${id}`);
     const again = await create({ phoneNumber });

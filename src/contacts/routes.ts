@@ -36,9 +36,14 @@ const FILTERS =
 
 const OptOutOut = Type.Object({
   channel: channelName(),
-  source: Type.Enum(['STOP', 'API', 'OPERATOR', 'IMPORT'], {
+  purpose: Type.Enum(['*', 'marketing'], {
     type: 'string',
-    description: 'A STOP message from the handset, this API, the operator, or an imported file.',
+    description: 'All messages, or marketing alone: WhatsApp templates of the category MARKETING.',
+  }),
+  source: Type.Enum(['STOP', 'API', 'OPERATOR', 'IMPORT', 'NETWORK'], {
+    type: 'string',
+    description:
+      'A STOP message from the handset, this API, the operator, an imported file, or the button of the network.',
   }),
   createdAt: instant(),
 });
@@ -161,7 +166,8 @@ export function contactRoutes(app: App, deps: PlatformDeps): void {
       tags,
       operationId: 'listOptOutsOfContact',
       summary: 'List the opt-outs of a contact',
-      description: 'The channels from which the number has opted out, since when, and the source.',
+      description:
+        'The channels from which the number has opted out, or from their marketing, since when, and the source.',
       params: schema.ContactId,
       response: { 200: Type.Array(OptOutOut) },
     },
@@ -170,7 +176,12 @@ export function contactRoutes(app: App, deps: PlatformDeps): void {
       const contact = await findContact(db, { accountId, id: params.id });
       if (!contact) throw new AppError('not_found');
       const rows = await listOptOutsOf(db, { accountId, phoneNumber: contact.phoneNumber ?? '' });
-      return rows.map(({ createdAt, channel, source }) => ({ channel, source, createdAt: createdAt.toISOString() }));
+      return rows.map(({ channel, purpose, source, createdAt }) => ({
+        channel,
+        purpose,
+        source,
+        createdAt: createdAt.toISOString(),
+      }));
     },
   });
 

@@ -62,7 +62,11 @@ async function moveToNewAddress(tx: Db, { accountId, channel, peer }: NoticeArri
   if (from === to) return;
   await exec(
     tx,
-    sql`INSERT INTO opt_out (account_id, phone_number, channel, source, created_at)
+    sql`WITH purposes AS (
+          INSERT INTO purpose_opt_out (account_id, phone_number, channel, purpose, source, created_at)
+          SELECT o.account_id, ${address}, o.channel, o.purpose, o.source, o.created_at FROM purpose_opt_out o
+          WHERE o.account_id = ${accountId} AND o.person = ${from} ${ofOne(channel, address)} ON CONFLICT DO NOTHING)
+        INSERT INTO opt_out (account_id, phone_number, channel, source, created_at)
         SELECT o.account_id, ${address}, o.channel, o.source, o.created_at FROM opt_out o
         WHERE o.account_id = ${accountId} AND o.person = ${from} ${ofOne(channel, address)}
         ON CONFLICT (account_id, person, channel) DO NOTHING`,

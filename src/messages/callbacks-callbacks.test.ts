@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Answer } from '../../test/support/client.ts';
 import { startTestProgram, type TestProgram } from '../../test/support/program.ts';
 import { reset } from '../../test/support/reset.ts';
+import { until } from '../../test/support/until.ts';
 import { signatureOf as signRcs } from '../channels/rcs/callbacks.ts';
 import { signatureOf as signWhatsapp } from '../channels/whatsapp/client.ts';
 import { loadConfig } from '../core/config.ts';
@@ -62,7 +63,10 @@ beforeAll(async () => {
 });
 afterAll(() => program[Symbol.asyncDispose]());
 beforeEach(() =>
-  reset(program.pool, sql`TRUNCATE receipt_batch, receipt_unmatched, inbound_message, inbound_seen, opt_out`),
+  reset(
+    program.pool,
+    sql`TRUNCATE receipt_batch, receipt_unmatched, inbound_message, inbound_seen, opt_out, unclaimed_callback`,
+  ),
 );
 
 const post = (path: string, text: string, headers: Record<string, string>): Promise<Answer> =>
@@ -204,11 +208,45 @@ test('a signature is valid for the exact octets: a changed octet is 401', async 
   expect(await inbounds()).toEqual([]);
 });
 
-test('events of another business account or number are acknowledged and ignored', async () => {
-  const foreign = [whatsappBody({ messages: [textOf('wamid.6', 'x')] }, { waba: '501' })];
-  foreign.push(whatsappBody({ messages: [textOf('wamid.7', 'x')] }, { number: '107' }));
-  for (const body of foreign) expect((await postWhatsapp(body)).status).toBe(200);
+test('events of a number that no connection has are acknowledged and ignored', async () => {
+  const body = whatsappBody({ messages: [textOf('wamid.7', 'x')] }, { number: '107' });
+  expect((await postWhatsapp(body)).status).toBe(200);
   expect(await many(program.pool, sql`SELECT FROM inbound_message`)).toEqual([]);
+  expect(await many(program.pool, sql`SELECT FROM unclaimed_callback`)).toEqual([]);
+});
+
+test('connections of one app get what is about their accounts, whichever of their URLs is called', async () => {
+  const secret = { accessToken: 'token', appSecret: APP_SECRET, verifyToken: 'hello-meta' };
+  const key = await loadSecretKey(loadConfig(program.environment));
+  const add = async (name: string, { waba, number, more = {} }: { waba: string; number: string; more?: object }) => {
+    const settings = { baseUrl: 'http://127.0.0.1:9', wabaId: waba, phoneNumberIds: [number] };
+    const input = { name, kind: 'whatsapp', settings, secret: { ...secret, ...more }, sandbox: false } as const;
+    const { id } = await createConnection(program.pool, key, input);
+    const sender = { ownerId: account.accountId, name, channel: 'WHATSAPP', identity: number } as const;
+    await assignSender(program.pool, { ...sender, connectionId: id });
+  };
+  const before = whatsappBody({ messages: [textOf('wamid.early', 'early')] }, { waba: '600', number: '206' });
+  const stranger = whatsappBody({ messages: [textOf('wamid.never', 'never')] }, { waba: '700', number: '306' });
+  for (const body of [before, stranger]) expect((await postWhatsapp(body)).status).toBe(200);
+  expect(await inbounds()).toEqual([]);
+  expect(await many(program.pool, sql`SELECT owner, sender FROM unclaimed_callback ORDER BY id`)).toEqual([
+    { owner: '600', sender: '206' },
+    { owner: '700', sender: '306' },
+  ]);
+  await add('other', { waba: '600', number: '206' });
+  // The same account with another app secret: another app, whose callbacks these are not.
+  await add('elsewhere', { waba: '700', number: '306', more: { appSecret: 'another-app' } });
+  await until('the kept message', async () => (await inbounds()).length === 1);
+  expect(await inbounds()).toMatchObject([{ connection: 'other', body: 'early', destination: '206' }]);
+  expect(await many(program.pool, sql`SELECT owner FROM unclaimed_callback`)).toEqual([{ owner: '700' }]);
+  const after = whatsappBody(
+    { messages: [textOf('wamid.late', 'late')], statuses: [statusOf('wamid.l', 'read')] },
+    { waba: '600', number: '206' },
+  );
+  // The callbacks of this process know the connection by now: it has stored what was kept.
+  expect((await postWhatsapp(after)).status).toBe(200);
+  expect(await inbounds()).toMatchObject([{ connection: 'other', body: 'late' }, { body: 'early' }]);
+  expect(await receipts()).toMatchObject([{ carrierIds: ['wamid.l'], sender: '206' }]);
 });
 
 test('an unknown connection, or one of another kind, is 404', async () => {
@@ -283,4 +321,39 @@ test('unsubscribing from an agent opts out of RCS, and a repeated callback does 
   expect(await outs()).toEqual([]);
   expect((await postRcs(stop)).status).toBe(200);
   expect(await outs()).toEqual([]);
+});
+
+test('a person who stops marketing in WhatsApp is recorded at the account, and a repeated callback does not undo a later choice', async () => {
+  const { pool } = program;
+  const preference = (value: string, timestamp: number) =>
+    JSON.stringify({
+      object: 'whatsapp_business_account',
+      entry: [
+        {
+          id: WABA,
+          changes: [
+            {
+              field: 'user_preferences',
+              value: {
+                messaging_product: 'whatsapp',
+                metadata: { display_phone_number: '1', phone_number_id: NUMBER_ID },
+                contacts: [{ profile: { name: 'Ana' }, wa_id: PERSON }],
+                user_preferences: [
+                  { wa_id: PERSON, detail: 'User requested it', category: 'marketing_messages', value, timestamp },
+                ],
+              },
+            },
+          ],
+        },
+      ],
+    });
+  const stops = async () =>
+    (await listOptOutsOf(pool, { accountId: account.accountId, phoneNumber: `+${PERSON}` })).map((row) => row.purpose);
+  const now = Math.floor(Date.now() / 1000);
+  await postWhatsapp(preference('stop', now - 2));
+  expect(await stops()).toEqual(['marketing']);
+  await postWhatsapp(preference('resume', now - 1));
+  expect(await stops()).toEqual([]);
+  expect((await postWhatsapp(preference('stop', now - 2))).status).toBe(200);
+  expect(await stops()).toEqual([]);
 });

@@ -11,12 +11,13 @@ import type { Log } from '../core/log.ts';
 import type { Metrics } from '../core/metrics.ts';
 import type { Clock } from '../core/time.ts';
 import { insertNotices } from '../routing/connection-store.ts';
-import type { CallbackAnswer, CallbackRequest, Callbacks } from '../routing/kind.ts';
+import type { CallbackEvents, CallbackRequest, Callbacks } from '../routing/kind.ts';
 import { CONNECTION_KINDS, type ConnectionKind, kindOf } from '../routing/kinds.ts';
 import type { Receiver, Receivers } from '../routing/supervise.ts';
 import { type OnTemplatesChange, receiveTemplateChanges } from '../templates/sync.ts';
 import { createInboundInbox, type OnInbound } from './inbound.ts';
 import { receiveSubscriptions } from './inbound-store.ts';
+import { distribute, type KeepUnclaimed } from './unclaimed-callbacks.ts';
 import { notifyReceipts } from './receipt-store.ts';
 import { createReceiptIntake, type OnMatched } from './receipts.ts';
 
@@ -32,6 +33,8 @@ export type CallbackDeps = {
   readonly receivers: Receivers;
   /** Stores the events of a callback; resolves when they are committed. */
   readonly storeCallback: StoreCallback;
+  /** Keeps parts for a connection that is being added; resolves when they are committed. */
+  readonly keepUnclaimed: KeepUnclaimed;
   readonly log: Log;
   readonly config: Pick<Config, 'publicUrl'>;
 };
@@ -159,15 +162,23 @@ async function answer(
   if (read.kind === 'malformed')
     throw new AppError('invalid', { message: 'The body is not a valid callback of this carrier' });
   deps.known.add(receiver, from.ip);
-  for (const { text, serious } of read.notices)
-    deps.log[serious ? 'warn' : 'info'](
-      { connection: name, reason: text },
+  const { claimed, unclaimed } = distribute(deps.receivers, receiver, read);
+  for (const [, events] of claimed) report(deps.log, name, events);
+  const answered = new Promise<void>((resolve) => void response.once('finish', () => resolve()));
+  await Promise.all([
+    ...claimed.map(([{ connectionId }, events]) => deps.storeCallback(connectionId, events, answered)),
+    receiver.shared && deps.keepUnclaimed(receiver.shared, unclaimed),
+  ]);
+  return '';
+}
+
+function report(log: Log, connection: string, { notices, notes }: CallbackEvents): void {
+  for (const { text, serious } of notices)
+    log[serious ? 'warn' : 'info'](
+      { connection, reason: text },
       'the network reports a change of the account or a sender',
     );
-  for (const note of read.notes) deps.log.info({ connection: name, reason: note }, 'skipped a part of a callback');
-  const answered = new Promise<void>((resolve) => void response.once('finish', () => resolve()));
-  await deps.storeCallback(receiver.connectionId, read, answered);
-  return '';
+  for (const note of notes) log.info({ connection, reason: note }, 'skipped a part of a callback');
 }
 
 const MAX_REMEMBERED = 10_000;
@@ -202,9 +213,6 @@ export type CallbackStoreDeps = {
   readonly onTemplatesChange: OnTemplatesChange;
   readonly onMatched?: OnMatched | undefined;
 };
-
-/** The events that a callback reported. */
-type CallbackEvents = Extract<CallbackAnswer, { kind: 'events' }>;
 
 /**
  * Commits the events of a callback. Resolves when all of them are committed; rejects when any of them may not be.

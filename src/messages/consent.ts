@@ -19,8 +19,11 @@ import {
   toE164,
 } from '../core/phone.ts';
 
-/** Returns true if a number, in E.164, has opted out of messages on a channel. */
-export type IsOptedOut = (channel: Channel, phoneNumber: string) => boolean;
+/** The purpose of messages that people can stop alone; `*` stands for all messages. */
+export type Purpose = '*' | 'marketing';
+
+/** Returns true if a number, in E.164, has opted out of messages on a channel: of all of them, or of one purpose. */
+export type IsOptedOut = (channel: Channel, phoneNumber: string, purpose?: Purpose) => boolean;
 type Sender = Pick<Actor, 'accountId' | 'hasOptOuts'> & Partial<Pick<Actor, 'numberRules'>>;
 
 /** A message to a number: as its client wrote it or, if `isKnownNumber`, in E.164. */
@@ -46,7 +49,7 @@ export function createConsentCheck(db: Db): (sender: Sender, to: readonly Destin
     maxItems: 200,
     async flush(asked) {
       const rows = new Map(asked.flat().map((row) => [keyOf(row), row]));
-      const found = new Set((await listOptedOut(db, [...rows.values()])).map(keyOf));
+      const found = new Set((await listOptedOut(db, [...rows.values()])).map((row) => `${keyOf(row)}/${row.purpose}`));
       return asked.map(() => found);
     },
   });
@@ -58,7 +61,8 @@ export function createConsentCheck(db: Db): (sender: Sender, to: readonly Destin
     });
     if (rows.length === 0) return nobody;
     const found = await find(rows);
-    return (channel, phoneNumber) => found.has(keyOf({ accountId, channel, phoneNumber }));
+    return (channel, phoneNumber, purpose = '*') =>
+      found.has(`${keyOf({ accountId, channel, phoneNumber })}/${purpose}`);
   };
 }
 
@@ -285,11 +289,14 @@ export const insertOptOuts = (db: Db, rows: readonly OptOut[]): Promise<Consent[
         RETURNING ${CONSENT}`,
   );
 
-/** Deletes opt-outs. Returns those that existed. */
+/** Deletes opt-outs, and those of single purposes. Returns the former that existed. */
 const deleteOptOuts = (db: Db, rows: readonly Consent[]): Promise<Consent[]> =>
   many(
     db,
-    sql`DELETE FROM opt_out o USING ${rowsOf(rows, keyColumns)} AS u
+    sql`WITH purposes AS (
+          DELETE FROM purpose_opt_out o USING ${rowsOf(rows, keyColumns)} AS u
+          WHERE o.account_id = u.account_id AND o.person = u.person AND o.channel = u.channel)
+        DELETE FROM opt_out o USING ${rowsOf(rows, keyColumns)} AS u
         WHERE o.account_id = u.account_id AND o.person = u.person AND o.channel = u.channel
         RETURNING ${CONSENT}`,
   );
@@ -298,35 +305,47 @@ const OPTED_OUT = columns({
   accountId: as<number>('u.account_id'),
   phoneNumber: as<string>('u.person'),
   channel: as<Channel>('u.channel'),
+  purpose: as<Purpose>('o.purpose'),
 });
 
-/** Lists those of these persons, of any accounts, who have opted out. */
-const listOptedOut = (db: Db, rows: readonly Consent[]): Promise<Consent[]> =>
-  many(
+const ON_PERSON = sql`o.account_id = u.account_id AND o.person = u.person AND o.channel = u.channel`;
+
+/** Lists those of these persons, of any accounts, who have opted out, with the purpose. */
+const listOptedOut = (db: Db, rows: readonly Consent[]): Promise<RowOf<typeof OPTED_OUT>[]> => {
+  const asked = rowsOf(rows, keyColumns);
+  const all = sql`SELECT ${OPTED_OUT} FROM ${asked} AS u JOIN (SELECT *, '*' AS purpose FROM opt_out) AS o ON ${ON_PERSON}`;
+  // Only WhatsApp has a button that stops a purpose.
+  const hasPurposes = rows.some(({ channel }) => channel === 'WHATSAPP');
+  return many(
     db,
-    sql`SELECT ${OPTED_OUT}
-        FROM ${rowsOf(rows, keyColumns)} AS u
-        JOIN opt_out o ON o.account_id = u.account_id AND o.person = u.person AND o.channel = u.channel`,
+    hasPurposes
+      ? sql`${all} UNION ALL SELECT ${OPTED_OUT} FROM ${asked} AS u JOIN purpose_opt_out o ON ${ON_PERSON}`
+      : all,
   );
+};
 
 const OPT_OUT = columns({
   phoneNumber: as<string>('phone_number'),
   channel: as<Channel>('channel'),
-  source: as<OptOutSource>('source'),
+  source: as<OptOutSource | 'NETWORK'>('source'),
   createdAt: as<Date>('created_at'),
 });
+const PURPOSE = columns({ purpose: as<Purpose>('purpose') });
 /** An opt-out as an account sees it. */
 type OptOutRow = RowOf<typeof OPT_OUT>;
 
-/** Lists the opt-outs of one number, by channel. */
+/** Lists the opt-outs of one number, by channel: those of all messages, then those of one purpose. */
 export const listOptOutsOf = (
   db: Db,
   { accountId, phoneNumber }: { accountId: number; phoneNumber: string },
-): Promise<OptOutRow[]> =>
+): Promise<(OptOutRow & RowOf<typeof PURPOSE>)[]> =>
   many(
     db,
-    sql`SELECT ${OPT_OUT} FROM opt_out
-        WHERE account_id = ${accountId} AND person = ${personOf(phoneNumber)} ORDER BY channel`,
+    sql`SELECT ${OPT_OUT}, ${PURPOSE}
+        FROM (SELECT account_id, person, phone_number, channel, source, created_at, '*' AS purpose FROM opt_out
+              UNION ALL
+              SELECT account_id, person, phone_number, channel, source, created_at, purpose FROM purpose_opt_out) AS o
+        WHERE account_id = ${accountId} AND person = ${personOf(phoneNumber)} ORDER BY channel, purpose`,
   );
 
 /** Lists the first `limit` opt-outs of an account, by number. */
@@ -364,7 +383,8 @@ export async function setOptOuts(
 ): Promise<void> {
   const { phoneNumber, channels, source } = input;
   const { accountId } = author;
-  const current = (await listOptOutsOf(tx, { accountId, phoneNumber })).map((row) => row.channel);
+  const rows = await listOptOutsOf(tx, { accountId, phoneNumber });
+  const current = rows.filter(({ purpose }) => purpose === '*').map((row) => row.channel);
   const out = channels.filter((channel) => !current.includes(channel));
   const back = current.filter((channel) => !channels.includes(channel));
   if (out.length + back.length === 0) return;
@@ -412,5 +432,5 @@ export async function applyConsentWords(tx: Db, messages: readonly InboundText[]
 /**
  * Returns the number of a person in E.164, or the user id of a person without a visible number; null for anything else.
  */
-const numberOf = ({ channel, source }: InboundText): string | null =>
+export const numberOf = ({ channel, source }: Pick<InboundText, 'channel' | 'source'>): string | null =>
   toE164(source) ?? (CHANNEL[channel].userIds && isUserId(source) ? source : null);

@@ -1,3 +1,4 @@
+import { MARKETING_STOPPED } from '../channels/whatsapp/error-table.ts';
 import { bitOf, CHANNEL, CHANNELS, type Channel, chargedUnits, isRich, toBits } from '../core/channels.ts';
 import { bigint, rowsOf, text, uuid } from '../core/db/columns.ts';
 import { type Db, exec, sql, timeOf } from '../core/db/query.ts';
@@ -9,6 +10,7 @@ import type { FindCost } from '../routing/costs.ts';
 import { type CampaignEnds, insertEvents, type NewEvent, publishFinalStates, recordCampaignEnds } from './events.ts';
 import { updateFallbacksDueNow } from './fallback-store.ts';
 import { GIVE_UP_AFTER_MS } from './load.ts';
+import { recordMarketingStops } from './marketing-stops.ts';
 import * as db from './store.ts';
 import { EXPIRED_BY_US, type StateMove } from './store.ts';
 import {
@@ -57,6 +59,10 @@ export async function endMessages(
     publishFinalStates(tx, moves, { stayed, read }),
     recordCampaignEnds(tx, special.flatMap(toCampaignEnds)),
     updateFallbacksDueNow(tx, movesOf(special.filter(mayHaveFallback))),
+    recordMarketingStops(
+      tx,
+      moves.filter(({ errorCode }) => errorCode === MARKETING_STOPPED),
+    ),
     ...(free.length > 0 ? [db.updateReturned(tx, free)] : []),
     ...(counted ? [countTraffic(tx, [...figuresOfEnds(moves, special, earned), ...figuresOfReads(read)])] : []),
     ...(doubtful.length > 0

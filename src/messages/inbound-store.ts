@@ -21,7 +21,9 @@ import { transaction } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
 import { DAY_MS, SECOND_MS } from '../core/time.ts';
 import { connectionNamed } from '../routing/connection-store.ts';
+import type { Subscription } from '../routing/kind.ts';
 import { applyConsentWords } from './consent.ts';
+import { applyMarketingChoices } from './marketing-stops.ts';
 
 /**
  * Converts a number without a plus to the form in which inbound messages store it: otherwise as the carrier writes it.
@@ -71,22 +73,17 @@ async function findNumbered(tx: Db, named: Named): Promise<Numbered> {
   return { connectionId: (await connectionNamed(tx, named.connection)).id, number };
 }
 
-/** Use of a network's own unsubscribe or subscribe button, instead of writing STOP or START. */
-type SubscriptionChange = {
-  readonly identity: string;
-  readonly phoneNumber: string;
-  readonly subscribed: boolean;
-  readonly at: Date | null;
-};
-
 /** Covers the time in which the network repeats a callback: an old "no" must not undo a newer "yes". */
 const KEEP_SECONDS = (8 * DAY_MS) / SECOND_MS;
 
-/** Records RCS subscription changes for the account that has the sender. A repeated callback counts once. */
+/**
+ * Records, for the account that has the sender, that people used the network's own button instead of writing STOP or
+ * START. A repeated callback counts once.
+ */
 export async function receiveSubscriptions(
   pool: Pool,
   connectionId: number,
-  subscriptions: readonly SubscriptionChange[],
+  subscriptions: readonly Subscription[],
 ): Promise<void> {
   const byHash = new Map(subscriptions.filter(isFresh).map((one) => [hashOf(one), one]));
   if (byHash.size === 0) return;
@@ -100,23 +97,26 @@ export async function receiveSubscriptions(
     if (fresh.length === 0) return;
     const owners = await listOwners(tx, { numbers: fresh.map((one) => ({ connectionId, number: one.identity })) });
     const accountOf = new Map(owners.map((owner) => [owner.number, owner.accountId]));
+    const owned = fresh.flatMap(({ identity, phoneNumber: source, ...rest }) => {
+      const accountId = accountOf.get(identity);
+      return accountId === undefined ? [] : [{ accountId, source, ...rest }];
+    });
+    const [all, marketing] = [owned.filter(isOfAll), owned.filter((one) => !isOfAll(one))];
     await applyConsentWords(
       tx,
-      fresh.flatMap(({ identity, phoneNumber, subscribed }) => {
-        const accountId = accountOf.get(identity);
-        const body = subscribed ? 'START' : 'STOP';
-        return accountId === undefined ? [] : [{ accountId, channel: 'RCS' as const, source: phoneNumber, body }];
-      }),
+      all.map(({ subscribed, ...one }) => ({ ...one, body: subscribed ? 'START' : 'STOP' })),
     );
+    await applyMarketingChoices(tx, marketing);
   });
 }
 
-const isFresh = ({ at }: SubscriptionChange): boolean =>
-  at === null || at.getTime() > Date.now() - KEEP_SECONDS * SECOND_MS;
+const isOfAll = ({ purpose }: Pick<Subscription, 'purpose'>): boolean => purpose === '*';
 
-const hashOf = ({ identity, phoneNumber, subscribed, at }: SubscriptionChange): string =>
+const isFresh = ({ at }: Subscription): boolean => at === null || at.getTime() > Date.now() - KEEP_SECONDS * SECOND_MS;
+
+const hashOf = ({ identity, phoneNumber, purpose, subscribed, at }: Subscription): string =>
   createHash('sha256')
-    .update(JSON.stringify(['subscription', identity, phoneNumber, subscribed, at]))
+    .update(JSON.stringify(['subscription', identity, phoneNumber, purpose, subscribed, at]))
     .digest('hex');
 
 /**

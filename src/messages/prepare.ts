@@ -147,7 +147,14 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
       return null;
     },
   ],
-  ['consent', ({ isOptedOut, message }) => (isOptedOut(message.channel, message.destination) ? 'opted_out' : null)],
+  [
+    'consent',
+    ({ isOptedOut, draft, message: { channel, destination } }) => {
+      if (isOptedOut(channel, destination)) return 'opted_out';
+      const isMarketing = draft.content && 'marketing' in draft.content;
+      return isMarketing && isOptedOut(channel, destination, 'marketing') ? 'marketing_stopped' : null;
+    },
+  ],
   [
     'route',
     (work) => {

@@ -285,6 +285,7 @@ export const REFUSALS = {
   no_price: 'the price list has no price for this number',
   no_credit: 'insufficient credit',
   opted_out: 'the number has opted out of messages on this channel',
+  marketing_stopped: 'the person has stopped marketing messages on this channel',
 } as const;
 export type Refusal = keyof typeof REFUSALS;
 

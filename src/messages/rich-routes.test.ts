@@ -169,6 +169,17 @@ test.each([
   [{ template: { id: '901', variables: ['Ana'] } }, ['template']],
   [{ template: { id: '900' } }, ['template.variables']],
   [{ template: { id: '900', variables: { '1': '' } } }, ['template.variables.1']],
+  [{ template: { id: '900', components: [{ type: 'body' }] } }, ['template.components[0].parameters']],
+  [
+    {
+      template: {
+        id: '900',
+        variables: ['Ana'],
+        components: [{ type: 'body', parameters: [{ type: 'text', text: 'x' }] }],
+      },
+    },
+    ['template.variables'],
+  ],
   [{ phoneNumberId: '1', template: { id: '900' } }, ['phoneNumberId']],
   [{ body: { type: 'IMAGE' } }, ['body.link']],
   [{ body: { type: 'AUDIO', mediaId: '1', caption: 'no' } }, ['body.caption']],

@@ -200,6 +200,15 @@ const WhatsappTemplate = Type.Object({
   headerLink: Type.Optional(
     Type.String({ pattern: '^https?://[^\\s]{1,2040}$', description: 'The link to the file of a media header.' }),
   ),
+  components: Type.Optional(
+    Type.Array(Type.Object({ type: Type.String({ maxLength: 40 }) }, { additionalProperties: true }), {
+      maxItems: 20,
+      description:
+        'Instead of variables and headerLink, in the form of the network: needed for the payload of a quick reply, a ' +
+        'coupon, a Flow, products, a carousel, an offer, the status of an order or a location. It is checked against the ' +
+        'template and sent as it is.',
+    }),
+  ),
 });
 
 const agentId = Type.String({ minLength: 1, maxLength: 128, description: 'Your agent that sends the message.' });

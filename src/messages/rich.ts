@@ -13,6 +13,7 @@ import {
   composeText,
   fillTemplate,
   type Given,
+  type SentComponents,
   readable,
   type WholeContent,
 } from '../templates/content.ts';
@@ -22,6 +23,7 @@ import {
   findBodyErrors,
   toContentMessage,
 } from '../templates/schema.ts';
+import { composeComponents, findComponentFaults } from '../templates/components.ts';
 import { findUsableTemplate, findUsableTemplateByName, type Template } from '../templates/store.ts';
 import type { NextChannel } from './fallback-store.ts';
 import { followRule } from './next-channel.ts';
@@ -302,16 +304,34 @@ function orUnknown(template: Template | undefined, field: string): Template {
   return template;
 }
 
-type Values = { variables?: Given | undefined; headerLink?: string | undefined };
+type Values = {
+  variables?: Given | undefined;
+  headerLink?: string | undefined;
+  components?: SentComponents | undefined;
+};
 
 /** @param path the place of the values in the request: empty, or ending in a dot */
 function fill(template: Template, given: Values, field: string, path: string): CheckedContent {
-  const { values, faults } = fillTemplate(template, given);
-  const filling = { values, headerLink: given.headerLink };
-  const composed = { content: composeContent(template, filling), body: composeText(template, filling) };
+  const { faults, ...composed } = given.components
+    ? fillParts(template, given, given.components)
+    : fillIn(template, given);
   const unfit = statusFaults(template, field);
   if (unfit.length > 0) return { composed, faults: unfit };
   return { composed, faults: faults.map((fault) => ({ ...fault, field: fault.field.replace(/^template\./, path) })) };
+}
+
+function fillIn(template: Template, given: Values) {
+  const { values, faults } = fillTemplate(template, given);
+  const filling = { values, headerLink: given.headerLink };
+  return { content: composeContent(template, filling), body: composeText(template, filling), faults };
+}
+
+function fillParts(template: Template, { variables, headerLink }: Values, components: SentComponents) {
+  const faults = Object.entries({ variables, headerLink }).flatMap(([field, value]) =>
+    value === undefined ? [] : [{ field: `template.${field}`, message: 'must not be given together with components' }],
+  );
+  const unfit = findComponentFaults(template, components, 'template.components');
+  return { ...composeComponents(template, components), faults: [...faults, ...unfit] };
 }
 
 function statusFaults({ status, reason }: Template, field: string): FieldError[] {

@@ -215,6 +215,7 @@ const ABOUT: Readonly<Record<Refusal, 'destination' | 'sender' | 'text' | 'credi
   no_price: 'destination',
   no_credit: 'credit',
   opted_out: 'destination',
+  marketing_stopped: 'destination',
 };
 
 /**

@@ -124,6 +124,7 @@ const REFUSED_CODES: Partial<Record<Refusal, number>> = {
   no_pool: 401,
   no_credit: 402,
   opted_out: 403,
+  marketing_stopped: 403,
 };
 
 /**

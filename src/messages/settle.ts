@@ -1,5 +1,6 @@
 import type { Receipt, ReceiptState } from '../channels/carrier.ts';
 import type { LongReceipts } from '../channels/smpp/settings.ts';
+import { MARKETING_STOPPED } from '../channels/whatsapp/error-table.ts';
 import { isRich } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
 import { boundsOf } from '../core/ids.ts';
@@ -36,6 +37,7 @@ import {
   type PartMove,
   type PartStatuses,
 } from './parts.ts';
+import { recordMarketingStops } from './marketing-stops.ts';
 import type { MessageRead, StateMove } from './store.ts';
 import * as db from './store.ts';
 import { countMargins, countTraffic, type TrafficDelta } from './traffic.ts';
@@ -120,6 +122,7 @@ async function settleNews(tx: Db, news: readonly Result[], before: Before): Prom
     publishOutcomes(tx, news),
     recordCombinedEnds(tx, special.flatMap(toCampaignEnd)),
     updateFallbacksDueNow(tx, special.flatMap(toFallbackKey)),
+    recordMarketingStops(tx, special.flatMap(toStoppedKey)),
     countTraffic(tx, figuresOf(news, before)),
     countMargins(tx, marginsOf(news, before)),
     settleCredit(tx, news),
@@ -137,6 +140,9 @@ const toCampaignEnd = ({ accountId, messageId, outcome, job }: Result): Campaign
   outcome.kind === 'refused' && job?.keepsReserve && job.campaignId !== null
     ? [{ accountId, campaignId: job.campaignId, messageId, status: STATUS[outcome.status] }]
     : [];
+
+const toStoppedKey = ({ accountId, messageId, outcome }: Result): Key[] =>
+  outcome.kind === 'refused' && outcome.code === MARKETING_STOPPED ? [{ accountId, id: messageId }] : [];
 
 /** Returns the key of a rejected single send on a channel that may have a fallback. */
 const toFallbackKey = ({ accountId, messageId, outcome, job }: Result): Key[] =>

@@ -330,7 +330,7 @@ const moveLocked = ({ moves, firstId, lastId }: Moves): Sql =>
           WHERE s.account_id = u.account_id AND s.id = u.id AND s.id BETWEEN ${firstId} AND ${lastId}
           RETURNING u.n, u.held, u.expired_at, ${MOVED_FACTS})`;
 
-type Key = { readonly accountId: number; readonly id: string };
+export type Key = { readonly accountId: number; readonly id: string };
 
 /**
  * The FROM items of a statement that reads messages by their keys: the keys as `u`, joined with the messages as `m`.

@@ -37,6 +37,7 @@ const EN: Texts['kinds'] = {
     `${subject} delivers ${count} % of its messages; it was ${compared} % in the week before`,
   unknown_outcomes: ({ n }) => `${n.count('message', 'messages')}: the carrier never confirmed`,
   receipts_unmatched: ({ n }) => `${n.count('receipt matches', 'receipts match')} no message`,
+  callbacks_unclaimed: ({ n }) => `${n.count('callback is', 'callbacks are')} about an account that no connection has`,
   missed_schedules: ({ n }) => `${n.count('scheduled send was', 'scheduled sends were')} missed`,
   lookups_used_up: () => 'The paid look-ups of today are used up: messages are routed without the network',
   low_credit: ({ subject }) => `${subject} is running out of credit`,
@@ -67,6 +68,7 @@ const IT: Texts['kinds'] = {
     `${subject} consegna il ${count} % dei messaggi; nella settimana precedente era il ${compared} %`,
   unknown_outcomes: ({ n }) => `${n.count('messaggio', 'messaggi')} mai confermati dal carrier`,
   receipts_unmatched: ({ n }) => `${n.count('ricevuta', 'ricevute')} senza messaggio`,
+  callbacks_unclaimed: ({ n }) => `${n.count('callback', 'callback')} su un account che nessuna connessione ha`,
   missed_schedules: ({ n }) => `${n.count('invio programmato saltato', 'invii programmati saltati')}`,
   lookups_used_up: () =>
     'Le interrogazioni a pagamento di oggi sono esaurite: i messaggi sono instradati senza la rete',
@@ -98,6 +100,7 @@ const ES: Texts['kinds'] = {
     `${subject} entrega el ${count} % de sus mensajes; la semana anterior era el ${compared} %`,
   unknown_outcomes: ({ n }) => `${n.count('mensaje', 'mensajes')} sin confirmación de la operadora`,
   receipts_unmatched: ({ n }) => `${n.count('confirmación', 'confirmaciones')} sin mensaje`,
+  callbacks_unclaimed: ({ n }) => `${n.count('callback', 'callbacks')} sobre una cuenta que ninguna conexión tiene`,
   missed_schedules: ({ n }) => `${n.count('envío programado no se hizo', 'envíos programados no se hicieron')}`,
   lookups_used_up: () => 'Las consultas de pago de hoy se han agotado: los mensajes se enrutan sin la red',
   low_credit: ({ subject }) => `${subject} se está quedando sin saldo`,
@@ -128,6 +131,8 @@ const DE: Texts['kinds'] = {
     `${subject} stellt ${count} % seiner Nachrichten zu; in der Woche davor waren es ${compared} %`,
   unknown_outcomes: ({ n }) => `${n.count('Nachricht', 'Nachrichten')} ohne Bestätigung des Carriers`,
   receipts_unmatched: ({ n }) => `${n.count('Zustellbestätigung', 'Zustellbestätigungen')} ohne Nachricht`,
+  callbacks_unclaimed: ({ n }) =>
+    `${n.count('Callback betrifft', 'Callbacks betreffen')} ein Konto, das keine Verbindung hat`,
   missed_schedules: ({ n }) => `${n.count('geplanter Versand wurde', 'geplante Sendungen wurden')} versäumt`,
   lookups_used_up: () =>
     'Die bezahlten Abfragen von heute sind aufgebraucht: Nachrichten werden ohne das Netz geroutet',

@@ -121,6 +121,7 @@ async function concernsOfOpenIssues(pool: Db, from: Thresholds): Promise<Attenti
       ? []
       : warn('unknown_outcomes', issues.unknowns, issues.unknownsSince)),
     ...warn('receipts_unmatched', issues.unmatched, issues.unmatchedSince),
+    ...warn('callbacks_unclaimed', issues.unclaimed, issues.unclaimedSince),
     ...(issues.agents === 0 ? [] : [concern('agents_requested', { severity: 'info', count: issues.agents })]),
   ];
 }
@@ -176,6 +177,7 @@ const KINDS = {
   delivery_falling: kind('connection', 600, from(20, 'points')),
   unknown_outcomes: kind('gateway', 120, from(1, 'messages')),
   receipts_unmatched: kind('gateway', 0, from(1, 'hours')),
+  callbacks_unclaimed: kind('gateway', 0),
   missed_schedules: kind('gateway', 0),
   lookups_used_up: kind('gateway', 0),
   low_credit: kind('account', 60, from(24, 'hours')),
@@ -435,11 +437,14 @@ const openIssues = (hours: number) =>
     unmatched: as<number>(sql`(SELECT count(*) FROM receipt_unmatched
                                WHERE received_at < now() - ${hours}::float8 * interval '1 hour')`),
     unmatchedSince: as<Date | null>('(SELECT min(received_at) FROM receipt_unmatched)'),
+    /** Parts of callbacks about accounts at a carrier that no connection has. */
+    unclaimed: as<number>('(SELECT count(*) FROM unclaimed_callback)'),
+    unclaimedSince: as<Date | null>('(SELECT min(at) FROM unclaimed_callback)'),
     /** Requested agents that are not registered yet. */
     agents: as<number>('(SELECT count(*) FROM sender WHERE identity IS NULL)'),
   });
 type OpenIssues = RowOf<ReturnType<typeof openIssues>>;
 
-/** Counts the unknown outcomes, receipts that have been unmatched for `hours`, and requested agents of all accounts. */
+/** Counts the open issues of all accounts; receipts if they have been unmatched for `hours`. */
 const countOpenIssues = (db: Db, { hours }: { hours: number }): Promise<OpenIssues> =>
   one(db, sql`SELECT ${openIssues(hours)}`);

@@ -224,7 +224,7 @@ function tryingRoutes(app: App, deps: PlatformDeps): void {
       response: { 200: schema.SetupOut },
     },
     handler: idempotentHandler(deps, async ({ actor, params, body: { pin = null } }) => {
-      const steps = await completeSetup({ pool, secretKey }, { ...params, pin, by: operatorNameOf(actor) });
+      const steps = await completeSetup({ pool, secretKey, config }, { ...params, pin, by: operatorNameOf(actor) });
       return { ok: steps.every(({ ok }) => ok), steps };
     }),
   });

@@ -257,9 +257,10 @@ async function setUpAdded(
   context: CommandContext,
   { name, pin }: { readonly name: string; readonly pin: string | null },
 ): Promise<SetupStep[]> {
-  const secretKey = await loadSecretKey(context.config());
+  const config = context.config();
+  const secretKey = await loadSecretKey(config);
   const wanted = { name, pin, by: operatorName() };
-  return context.withDatabase((pool) => completeSetup({ pool, secretKey }, wanted));
+  return context.withDatabase((pool) => completeSetup({ pool, secretKey, config }, wanted));
 }
 
 type Added = AddedConnection & {

@@ -223,7 +223,15 @@ const PIN = /^\d{6}$/;
  * nothing; 400 for a PIN that does not have six digits.
  */
 export async function completeSetup(
-  { pool, secretKey }: { readonly pool: Pool; readonly secretKey: SecretKey },
+  {
+    pool,
+    secretKey,
+    config,
+  }: {
+    readonly pool: Pool;
+    readonly secretKey: SecretKey;
+    readonly config: Pick<Config, 'publicUrl'>;
+  },
   { name, pin, by }: { readonly name: string; readonly pin: string | null; readonly by: string },
 ): Promise<SetupStep[]> {
   if (pin !== null && !PIN.test(pin)) throw invalidFields([{ field: 'pin', message: 'must have 6 digits' }]);
@@ -231,7 +239,8 @@ export async function completeSetup(
   const { setup } = kindOf(connection);
   if (setup === null)
     throw new AppError('not_found', { message: `Nothing has to be set up at the carrier of connection ${name}` });
-  const steps = await setup.complete({ ...connection, secret: secretOf(connection, secretKey) }, { pin });
+  const callbackUrl = callbackUrlOf(config.publicUrl, connection);
+  const steps = await setup.complete({ ...connection, secret: secretOf(connection, secretKey) }, { pin, callbackUrl });
   const detail = Object.fromEntries(steps.map((step) => [step.name, step.ok]));
   await transaction(pool, (tx) =>
     recordAudit(tx, operatorAuthor(GATEWAY_ACCOUNT_ID, by), {

@@ -6,7 +6,7 @@ import type { Poller } from '../channels/http-sms/carrier.ts';
 import type { RcsSettings } from '../channels/rcs/settings.ts';
 import { createGraphClient, downloadMedia, type GraphClient } from '../channels/whatsapp/client.ts';
 import type { WhatsappSecrets, WhatsappSettings } from '../channels/whatsapp/settings.ts';
-import type { Channel } from '../core/channels.ts';
+import type { Channel, RichChannel } from '../core/channels.ts';
 import { createGuard, type Guard, guardedLookup } from '../core/outbound.ts';
 import { isRecord } from '../core/schema.ts';
 
@@ -110,11 +110,13 @@ type TemplateChange = {
   readonly quality: string | null;
 };
 
-/** A person has unsubscribed from a sender, or subscribed again. */
-type Subscription = {
+/** A person has unsubscribed from a sender, or only from its marketing, or subscribed again. */
+export type Subscription = {
+  readonly channel: RichChannel;
+  readonly purpose: '*' | 'marketing';
   /** The sender, as it is registered. */
   readonly identity: string;
-  /** Digits only. */
+  /** Digits only, or a user id. */
   readonly phoneNumber: string;
   readonly subscribed: boolean;
   readonly at: Date | null;
@@ -140,10 +142,40 @@ export type CallbackAnswer =
       readonly notices: readonly Notice[];
       /** Ignored parts with the reason, for the log. */
       readonly notes: readonly string[];
+      /** Parts about any accounts at the carrier, for the connections that have these; missing where there are none. */
+      readonly parts?: readonly CallbackPart[];
     };
+
+/** A part of a callback request that any connection of the same application may have to read. */
+export type CallbackPart = {
+  /** The account at the carrier that it is about; WhatsApp: the id of the business account. */
+  readonly owner: string;
+  /** The sender that it is about; '' for a change of the whole account, which all of its connections read. */
+  readonly sender: string;
+  /** True if it is kept for a connection that is being added, when no connection has the account. */
+  readonly lasting: boolean;
+  readonly content: object;
+};
+
+/** The events of a callback request. */
+export type CallbackEvents = Extract<CallbackAnswer, { kind: 'events' }>;
 
 /** Reads a callback request. Pure: it stores nothing. */
 export type ReadCallback = (request: CallbackRequest) => CallbackAnswer;
+
+/**
+ * How connections share the callback URL of one application at the carrier: whoever receives a request, its parts are
+ * read by the connections of the same `app` that have the account.
+ */
+export type SharedCallbacks = {
+  /** Identifies the application, without its secret. */
+  readonly app: string;
+  /** The account at the carrier that this connection has, and its senders there. */
+  readonly owner: string;
+  readonly senders: readonly string[];
+  /** Reads parts about this account and its senders. */
+  readParts(parts: readonly CallbackPart[]): CallbackEvents;
+};
 
 /** The requests that a carrier sends to our callback URL, `/api/callbacks/<kind>/<name of the connection>`. */
 export type Callbacks = {
@@ -160,6 +192,8 @@ export type Callbacks = {
   readonly maxUnsignedBytes: number;
   /** Creates the reader of requests, from stored settings and secret. */
   createReader(settings: unknown, secret: string): ReadCallback;
+  /** Tells what the connection shares with others; missing where each has its own callback URL at the carrier. */
+  readonly sharedBy?: (settings: unknown, secret: string) => SharedCallbacks;
 };
 
 /**
@@ -369,12 +403,15 @@ export type SetupStep = {
 /** A stored connection, with its secret as the text that its kind reads. */
 export type OpenConnection = { readonly name: string; readonly settings: unknown; readonly secret: string };
 
+/** Without a PIN, numbers that are not registered stay so. `callbackUrl`: as in `CarrierContext`. */
+type SetupOptions = Pick<CarrierContext, 'callbackUrl'> & { readonly pin: string | null };
+
 /** Set-up at a carrier that its connection needs to work fully. Neither function rejects. */
 export type CarrierSetup = {
   /** Checks the set-up, and changes nothing. */
   check(connection: OpenConnection): Promise<SetupStep[]>;
-  /** Sets up missing items. Without a PIN, numbers that are not registered stay so. */
-  complete(connection: OpenConnection, options: { readonly pin: string | null }): Promise<SetupStep[]>;
+  /** Sets up missing items. */
+  complete(connection: OpenConnection, options: SetupOptions): Promise<SetupStep[]>;
 };
 
 /** Returns host and port of an http:// or https:// URL. */

@@ -17,15 +17,9 @@ import { getMember } from '../channels/settings.ts';
 import { createSmppCarrier } from '../channels/smpp/carrier.ts';
 import { parseSmppSettings, SmppSettings } from '../channels/smpp/settings.ts';
 import { isAppSubscribed, listPhoneNumbers, registerNumber, subscribeApp } from '../channels/whatsapp/account.ts';
-import { readWhatsappCallback, verifyChallenge, type WhatsappCallback } from '../channels/whatsapp/callbacks.ts';
 import { createWhatsappCarrier } from '../channels/whatsapp/carrier.ts';
 import { createGraphClient, type GraphClient, type GraphFault } from '../channels/whatsapp/client.ts';
-import {
-  parseWhatsappSecrets,
-  parseWhatsappSettings,
-  type WhatsappSecrets,
-  WhatsappSettings,
-} from '../channels/whatsapp/settings.ts';
+import { parseWhatsappSecrets, parseWhatsappSettings, WhatsappSettings } from '../channels/whatsapp/settings.ts';
 import { guardedLookup } from '../core/outbound.ts';
 import {
   addressOfUrl,
@@ -43,6 +37,7 @@ import {
   settingFields,
   whatsappFiles,
 } from './kind.ts';
+import { whatsappCallbacks, whatsappSecretsOf } from './whatsapp-callbacks.ts';
 
 const SECRET = jsonSecret(
   [
@@ -223,7 +218,12 @@ const readWith =
       kind: 'events',
       receipts,
       inbounds: inbounds.map((inbound) => ({ ...inbound, destination: bareAgentId(inbound.destination) })),
-      subscriptions: subscriptions.map(({ agentId, ...rest }) => ({ ...rest, identity: bareAgentId(agentId) })),
+      subscriptions: subscriptions.map(({ agentId, ...rest }) => ({
+        channel: 'RCS',
+        purpose: '*',
+        identity: bareAgentId(agentId),
+        ...rest,
+      })),
       templates: [],
       notices: launches.map(noticeOf),
       notes: other.flatMap(({ eventType }) => (eventType === 'IS_TYPING' ? [] : [eventType])),
@@ -282,9 +282,9 @@ const whatsappSetup: CarrierSetup = {
       await checkSubscription(client, connection),
       await checkNumbers(client, connection),
     ]),
-  complete: (connection, { pin }) =>
+  complete: (connection, { pin, callbackUrl }) =>
     withClient(connection, async (client) => [
-      await subscribe(client, connection),
+      await subscribe(client, connection, callbackUrl),
       await registerNumbers(client, connection, pin),
     ]),
 };
@@ -314,9 +314,23 @@ async function checkSubscription(client: GraphClient, { name }: OpenConnection):
   return { name: 'subscribe', ok: answer.value, detail: answer.value ? SUBSCRIBED : missing };
 }
 
-async function subscribe(client: GraphClient, { name }: OpenConnection): Promise<SetupStep> {
-  const answer = await subscribeApp(client);
-  if (answer.ok) return { name: 'subscribe', ok: true, detail: SUBSCRIBED };
+/**
+ * Subscribes the app, with our URL for this account where Meta accepts one: over HTTPS, and once it has verified it.
+ * Otherwise Meta posts to the URL of the app, where one connection receives for all.
+ */
+async function subscribe(
+  client: GraphClient,
+  { name, secret }: OpenConnection,
+  callbackUrl: string | null,
+): Promise<SetupStep> {
+  const { verifyToken } = whatsappSecretsOf(secret);
+  const own = callbackUrl?.startsWith('https://')
+    ? await subscribeApp(client, { url: callbackUrl, verifyToken })
+    : null;
+  if (own?.ok) return { name: 'subscribe', ok: true, detail: `${SUBSCRIBED} It posts messages to ${callbackUrl}.` };
+  const answer = await subscribeApp(client, null);
+  const unverified = own === null ? '' : ` It could not verify ${callbackUrl}, so it posts to the URL of the app.`;
+  if (answer.ok) return { name: 'subscribe', ok: true, detail: `${SUBSCRIBED}${unverified}` };
   const detail =
     `The app could not be subscribed to the business account: ${textOf(answer.fault)}. ` +
     `Without it, Meta posts no receipts and no messages. Try again: connection setup ${name}`;
@@ -393,8 +407,6 @@ const WHATSAPP_SECRET = jsonSecret(
   parseWhatsappSecrets,
 );
 
-const WHATSAPP_SIGNATURE_HEADER = 'x-hub-signature-256';
-
 /** WhatsApp Cloud API: one business account. */
 const whatsappKind: Kind = {
   title: 'WhatsApp',
@@ -418,20 +430,7 @@ const whatsappKind: Kind = {
   senderIdsOf: (settings) => parseWhatsappSettings(settings).phoneNumberIds,
   showExchange: null,
   setup: whatsappSetup,
-  callbacks: {
-    verification: {
-      summary: 'Verify the callback URL for Meta',
-      description: 'Returns `hub.challenge` when `hub.verify_token` is that of the connection, else 403.',
-    },
-    signatureHeader: WHATSAPP_SIGNATURE_HEADER,
-    // Meta sends up to 3 MB.
-    maxBodyBytes: 4 * 1024 * 1024,
-    maxUnsignedBytes: 0,
-    createReader(settings, secret) {
-      const [known, secrets] = [parseWhatsappSettings(settings), whatsappSecretsOf(secret)];
-      return (request) => (request.method === 'GET' ? verify(request, secrets) : read(request, known, secrets));
-    },
-  },
+  callbacks: whatsappCallbacks,
   createFileSource: (settings, secret) => whatsappFiles(parseWhatsappSettings(settings), whatsappSecretsOf(secret)),
   createTemplateClient: (settings, secret, timeoutSeconds) =>
     createGraphClient(
@@ -439,39 +438,6 @@ const whatsappKind: Kind = {
       whatsappSecretsOf(secret),
     ),
 };
-
-const whatsappSecretsOf = (secret: string): WhatsappSecrets => parseWhatsappSecrets(JSON.parse(secret));
-
-function verify({ query }: CallbackRequest, { verifyToken }: WhatsappSecrets): CallbackAnswer {
-  const text = verifyChallenge(query, verifyToken);
-  return text === null ? { kind: 'refused' } : { kind: 'handshake', text };
-}
-
-function read(request: CallbackRequest, settings: WhatsappSettings, { appSecret }: WhatsappSecrets): CallbackAnswer {
-  const { wabaId, phoneNumberIds } = settings;
-  const signature = [request.headers[WHATSAPP_SIGNATURE_HEADER]].flat()[0];
-  const found = readWhatsappCallback({ rawBody: request.body, signature, appSecret, wabaId, phoneNumberIds });
-  if (found.kind === 'forbidden') return { kind: 'forged' };
-  return found.kind === 'malformed' ? found : whatsappEventsOf(found.callback);
-}
-
-const whatsappEventsOf = ({
-  receipts,
-  inbounds,
-  templateChanges,
-  notices,
-  other,
-}: WhatsappCallback): CallbackAnswer => ({
-  kind: 'events',
-  receipts,
-  inbounds,
-  subscriptions: [],
-  templates: templateChanges.flatMap(({ templateId: id, status, reason, quality }) =>
-    status === null && quality === null ? [] : [{ id, status, reason, quality }],
-  ),
-  notices,
-  notes: other.map(({ field, wabaId, phoneNumberId, why }) => `${why} ${field} of ${phoneNumberId ?? wabaId}`),
-});
 
 /** The kinds of connections, in the order in which they are offered. */
 export const CONNECTION_KINDS = ['smpp', 'http', 'whatsapp', 'rcs'] as const;

@@ -23,7 +23,7 @@ import {
   tallied,
 } from './connection-store.ts';
 import { checkSetup, failOver, secretOf } from './connections.ts';
-import type { CarrierContext, Kind, ReadCallback, SetupStep } from './kind.ts';
+import type { CarrierContext, Kind, ReadCallback, SetupStep, SharedCallbacks } from './kind.ts';
 import { type ConnectionKind, kindOf } from './kinds.ts';
 
 export type SuperviseDeps = {
@@ -366,16 +366,28 @@ async function signIn(carrier: Carrier): Promise<string> {
 }
 
 /** A connection whose carrier posts callbacks to us. */
-export type Receiver = { readonly connectionId: number; readonly read: ReadCallback };
+export type Receiver = {
+  readonly connectionId: number;
+  readonly read: ReadCallback;
+  /** What it shares with other connections of one application at the carrier. */
+  readonly shared?: SharedCallbacks | undefined;
+};
 
 export type Receivers = {
   /** Returns the receiver of a callback URL; undefined when there is no such connection. */
   find(kind: ConnectionKind, name: string): Receiver | undefined;
+  /** Returns the receivers of an application at a carrier that have one of its accounts, the oldest first. */
+  sharing(of: Pick<SharedCallbacks, 'app' | 'owner'>): readonly SharingReceiver[];
   /** Reads the connections again. */
   reload(): Promise<void>;
 };
 
+/** A receiver whose callbacks may arrive at the URL of another one. */
+export type SharingReceiver = Receiver & { readonly shared: SharedCallbacks };
+
 type Known = Receiver & { readonly version: number; readonly kind: ConnectionKind };
+const isSharing = (receiver: Known): receiver is Known & SharingReceiver => receiver.shared !== undefined;
+const shareKey = ({ app, owner }: Pick<SharedCallbacks, 'app' | 'owner'>): string => `${app} ${owner}`;
 
 /**
  * Keeps the connections whose carriers post callbacks in memory, with their secrets, so that a signature is checked
@@ -387,6 +399,7 @@ export function createReceivers(deps: {
   readonly log: Log;
 }): Receivers {
   let byName: ReadonlyMap<string, Known> = new Map();
+  let byOwner: ReadonlyMap<string, readonly SharingReceiver[]> = new Map();
 
   function know(connection: Connection): Known[] {
     const { id: connectionId, name, kind, version, settings } = connection;
@@ -395,8 +408,9 @@ export function createReceivers(deps: {
     try {
       const { callbacks } = kindOf(connection);
       if (!callbacks) return [];
-      const read = callbacks.createReader(settings, secretOf(connection, deps.secretKey));
-      return [{ connectionId, kind, version, read }];
+      const secret = secretOf(connection, deps.secretKey);
+      const read = callbacks.createReader(settings, secret);
+      return [{ connectionId, kind, version, read, shared: callbacks.sharedBy?.(settings, secret) }];
     } catch (err) {
       deps.log.error({ err, connection: name }, 'callbacks of the connection cannot be read');
       return [];
@@ -408,9 +422,11 @@ export function createReceivers(deps: {
       const known = byName.get(name);
       return known?.kind === kind ? known : undefined;
     },
+    sharing: (of) => byOwner.get(shareKey(of)) ?? [],
     async reload() {
       const connections = await listConnections(deps.pool);
       byName = new Map(connections.flatMap((c) => know(c).map((known) => [c.name, known] as const)));
+      byOwner = Map.groupBy([...byName.values()].filter(isSharing), ({ shared }) => shareKey(shared));
     },
   };
 }

@@ -344,13 +344,15 @@ const variablesIn = (text: string): string[] => [
  * Validates the values of a message against its template (Cloud API, messages); null when they fit.
  */
 function parameterFault(template: TemplateShape, sent: readonly unknown[]): Fault | null {
-  const known = new Set(['header', 'body', 'button', 'carousel']);
+  const known = new Set(['header', 'body', 'button', 'carousel', 'limited_time_offer', 'order_status']);
   const stray = sent.find((component) => !known.has(typeOf(component)));
   if (stray !== undefined) return { code: 131009, details: `component type ${typeOf(stray) || 'missing'}` };
   return (
     headerFault(template, parametersOf(sent, 'header')) ??
     bodyFault(template, parametersOf(sent, 'body')) ??
-    buttonParametersFault(template, sent)
+    buttonParametersFault(template, sent) ??
+    offerFault(template, sent) ??
+    carouselFault(template, sent)
   );
 }
 
@@ -372,7 +374,10 @@ function headerFault(template: TemplateShape, parameters: readonly unknown[]): F
   const [only] = parameters;
   if (parameters.length !== 1 || getText(only, 'type') !== kind) return format(`header: one parameter of type ${kind}`);
   const value = getMember(only, kind);
-  if (kind === 'location') return typeof getMember(value, 'latitude') === 'number' ? null : format('header: latitude');
+  if (kind === 'location') {
+    const latitude = getText(value, 'latitude') || getMember(value, 'latitude');
+    return latitude !== undefined && Number.isFinite(Number(latitude)) ? null : format('header: latitude');
+  }
   return getText(value, 'id') === '' && getText(value, 'link') === '' ? format(`header: ${kind} id or link`) : null;
 }
 
@@ -382,6 +387,31 @@ function bodyFault(template: TemplateShape, parameters: readonly unknown[]): Fau
   if (fault) return fault;
   const length = parameters.reduce<number>((sum, parameter) => sum + textOf(parameter).length, text.length);
   return length > MAX_BODY_LENGTH ? { code: 132005, details: `body: more than ${MAX_BODY_LENGTH} characters` } : null;
+}
+
+function offerFault(template: TemplateShape, sent: readonly unknown[]): Fault | null {
+  const offer = getMember(componentOf(template, 'LIMITED_TIME_OFFER'), 'limited_time_offer');
+  if (getMember(offer, 'has_expiration') !== true) return null;
+  const [only] = parametersOf(sent, 'limited_time_offer');
+  const ends = getMember(getMember(only, 'limited_time_offer'), 'expiration_time_ms');
+  return typeof ends === 'number' ? null : format('limited_time_offer: expiration_time_ms');
+}
+
+/** Each card is checked like a template, in its place. */
+function carouselFault(template: TemplateShape, sent: readonly unknown[]): Fault | null {
+  const cards = getList(componentOf(template, 'CAROUSEL'), 'cards');
+  const given = getList(
+    sent.find((component) => typeOf(component) === 'carousel'),
+    'cards',
+  );
+  if (given.length > cards.length || (cards.length > 0 && given.length === 0)) return count('carousel: cards');
+  for (const [index, card] of given.entries()) {
+    if (numberIn(card, 'card_index') !== index) return format(`carousel: card_index ${index}`);
+    const shape = { ...template, components: getList(cards[index], 'components') };
+    const fault = parameterFault(shape, getList(card, 'components'));
+    if (fault) return fault;
+  }
+  return null;
 }
 
 const isAuthentication = ({ category }: TemplateShape): boolean => category === 'AUTHENTICATION';
@@ -444,7 +474,8 @@ function buttonFault(button: unknown, index: number, given: readonly unknown[], 
   if (only === undefined || more.length > 0) return count(`button ${index}: one parameter`);
   if (getText(component, 'sub_type').toLowerCase() !== wanted.subType) return format(`button ${index}: sub_type`);
   const value = getText(only, wanted.member);
-  if (getText(only, 'type') !== wanted.member || value === '') return format(`button ${index}: ${wanted.member}`);
+  const isGiven = value !== '' || (wanted.member === 'action' && getMember(only, 'action') !== undefined);
+  if (getText(only, 'type') !== wanted.member || !isGiven) return format(`button ${index}: ${wanted.member}`);
   if (code === null) return null;
   return value === code && code.length <= MAX_CODE_LENGTH ? null : format(`button ${index}: the code of the body, ≤15`);
 }
@@ -457,6 +488,10 @@ function wantedBy(button: unknown): { readonly subType: string; readonly member:
       return { subType: 'copy_code', member: 'coupon_code' };
     case 'OTP':
       return { subType: 'url', member: 'text' };
+    case 'FLOW':
+      return { subType: 'flow', member: 'action' };
+    case 'MPM':
+      return { subType: 'mpm', member: 'action' };
     default:
       return null;
   }

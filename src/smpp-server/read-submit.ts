@@ -275,6 +275,7 @@ const STATUS_OF_REFUSAL: Readonly<Record<Refusal, number>> = {
   no_price: OWN_STATUS.no_price,
   no_credit: OWN_STATUS.no_credit,
   opted_out: OWN_STATUS.opted_out,
+  marketing_stopped: OWN_STATUS.opted_out,
 };
 
 /** Returns the command_status of a verdict on one message. */

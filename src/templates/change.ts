@@ -3,10 +3,11 @@ import { createTemplate, deleteTemplate, editTemplate } from '../channels/whatsa
 import type { Actor } from '../core/actor.ts';
 import type { RichChannel } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
-import { AppError, invalidFields } from '../core/errors.ts';
+import { AppError, type FieldError, invalidFields } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import { findUsableSender } from '../routing/senders.ts';
-import { componentsOf, mediaOf, placeholdersOf, variablesFor } from './content.ts';
+import { fieldsInComponents, findComponentFaults } from './components.ts';
+import { componentsOf, mediaOf, placeholdersOf, type SentComponents, variablesFor } from './content.ts';
 import {
   filesOfBody,
   findBodyErrors,
@@ -36,7 +37,8 @@ export async function createWhatsappTemplate(
   const sender = await findUsableSender(tx, { accountId, channel: 'WHATSAPP', identity: input.phoneNumberId });
   if (!sender) throw invalidFields([{ field: 'phoneNumberId', message: 'the account has no such number' }]);
   const { connectionId } = sender;
-  const variables = variablesFor({ channel: 'WHATSAPP', content: input.components }, input.variables);
+  const named = input.parameterFormat === 'NAMED';
+  const variables = variablesOf({ content: input.components, named }, input);
   await db.claimTemplateChange(tx, { connectionId });
   const sampled = { accountId, connectionId, components: input.components, mediaId: input.headerMediaId };
   const components = await withSample(deps, tx, sampled);
@@ -55,9 +57,30 @@ export async function createWhatsappTemplate(
     content: input.components,
     status: made.status ?? 'PENDING',
     headerLink: input.headerLink ?? null,
-    named: input.parameterFormat === 'NAMED',
+    campaignComponents: input.campaignComponents ?? null,
+    named,
   });
   return found(await db.findUsableTemplate(tx, { accountId, channel: 'WHATSAPP', id: made.id }));
+}
+
+/** What a client gives for campaigns: null takes components away. */
+type ForCampaigns = {
+  readonly variables?: readonly string[] | undefined;
+  readonly campaignComponents?: SentComponents | null | undefined;
+};
+
+/** Returns the contact fields that campaigns fill in. Errors: 400 naming the variables, or the place in the components. */
+function variablesOf(shape: Pick<db.Template, 'content' | 'named'>, given: ForCampaigns): readonly string[] {
+  const { variables, campaignComponents } = given;
+  if (!campaignComponents) return variablesFor({ channel: 'WHATSAPP', content: shape.content }, variables);
+  const faults = findComponentFaults(shape, campaignComponents, 'campaignComponents');
+  const both = { field: 'variables', message: 'must not be given together with campaignComponents' };
+  refuse(variables === undefined ? faults : [both, ...faults]);
+  return fieldsInComponents(campaignComponents);
+}
+
+function refuse(faults: readonly FieldError[]): void {
+  if (faults.length > 0) throw invalidFields(faults);
 }
 
 const draftOf = (input: WhatsappTemplateIn) => ({
@@ -128,10 +151,15 @@ export async function changeWhatsappTemplate(
   if (patch.headerMediaId !== undefined && !components)
     throw invalidFields([{ field: 'headerMediaId', message: 'requires components' }]);
   const content = components ?? template.content;
+  // Other content, or other values for campaigns: what was stored for campaigns may not fit any more.
+  const campaignComponents =
+    patch.variables || components ? (patch.campaignComponents ?? null) : patch.campaignComponents;
   const variables =
-    patch.variables || components ? variablesFor({ channel: 'WHATSAPP', content }, patch.variables) : undefined;
+    patch.variables || components || campaignComponents !== undefined
+      ? variablesOf({ content, named: template.named }, { variables: patch.variables, campaignComponents })
+      : undefined;
   const status = (await updateAtNetwork(deps, tx, template, patch)) ? 'PENDING' : undefined;
-  const changes = { content: components, category, status, variables, headerLink };
+  const changes = { content: components, category, status, variables, campaignComponents, headerLink };
   await db.updateTemplate(tx, { ...changes, accountId: actor.accountId, channel: 'WHATSAPP', id });
   await deps.onTemplatesChange(tx, [{ channel: 'WHATSAPP', id }]);
   const detail = { changed: FIELDS.filter((field) => field in patch) };
@@ -227,7 +255,11 @@ async function senderProblems(
 
 function variableProblems(template: Template, fields: ReadonlySet<string>): string[] {
   const placeholders = placeholdersOf(template);
-  if (template.variables.length !== placeholders.length)
+  if (template.campaignComponents) {
+    // The network may have changed the template since.
+    const unfit = findComponentFaults(template, template.campaignComponents, 'campaignComponents');
+    if (unfit.length > 0) return unfit.map(({ field, message }) => `${field} of the template: ${message}`);
+  } else if (template.variables.length !== placeholders.length)
     return [
       `the template has ${placeholders.length} placeholders (${placeholders.map((p) => p.label).join(', ')}) and ` +
         `${template.variables.length} variables: set its variables to one contact field for each`,
@@ -240,12 +272,10 @@ function variableProblems(template: Template, fields: ReadonlySet<string>): stri
 const fieldOf = (entry: string): string => entry.split('|', 1)[0]?.trim() ?? '';
 
 function headerProblems(template: Template): string[] {
-  if (template.channel !== 'WHATSAPP') return [];
+  if (template.channel !== 'WHATSAPP' || template.campaignComponents) return [];
   const media = mediaOf(template);
   if (media !== null && template.headerLink === null)
     return [`the template's header shows a ${media}: set its headerLink to the URL of one`];
   const header = componentsOf(template.content).find(({ type }) => type === 'HEADER');
-  return header?.format === 'LOCATION'
-    ? ['the template has a location in its header, which campaigns cannot fill']
-    : [];
+  return header?.format === 'LOCATION' ? ['the template has a location in its header: set its campaignComponents'] : [];
 }

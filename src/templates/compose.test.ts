@@ -9,6 +9,7 @@ const template = (more: Partial<Sendable>): Sendable => ({
   ownerId: null,
   name: 'order',
   language: 'pt_PT',
+  category: '',
   status: 'APPROVED',
   reason: null,
   content: [],
@@ -16,6 +17,7 @@ const template = (more: Partial<Sendable>): Sendable => ({
   trafficType: null,
   named: false,
   variables: [],
+  campaignComponents: null,
   ...more,
 });
 const ORDER = [

@@ -1,4 +1,4 @@
-import type { Content, TrafficType } from '../channels/carrier.ts';
+import type { Content, TrafficType, WhatsAppContent } from '../channels/carrier.ts';
 import { getList, getText, type OwnFile } from '../channels/settings.ts';
 import type { RichChannel } from '../core/channels.ts';
 import { type FieldError, invalidFields } from '../core/errors.ts';
@@ -13,6 +13,8 @@ export type Sendable = {
   readonly ownerId: number | null;
   readonly name: string;
   readonly language: string;
+  /** WhatsApp: MARKETING, UTILITY or AUTHENTICATION. RCS: empty. */
+  readonly category: string;
   /** Only an APPROVED template may be sent. */
   readonly status: string;
   readonly reason: string | null;
@@ -24,9 +26,17 @@ export type Sendable = {
   readonly trafficType: TrafficType | null;
   /** True if placeholders have names; otherwise numbers. */
   readonly named: boolean;
-  /** The contact field of each placeholder, with its default behind a `|`. */
+  /**
+   * The contact field of each placeholder, with its default behind a `|`; with `campaignComponents`, each field in
+   * these.
+   */
   readonly variables: readonly string[];
+  /** WhatsApp: the components of messages of campaigns, with contact fields between `{{` and `}}`; null: by `variables`. */
+  readonly campaignComponents: SentComponents | null;
 };
+
+/** The components of a WhatsApp template message in the network's own form (components.ts). */
+export type SentComponents = readonly object[];
 
 /** The part of a template that contains a placeholder. */
 type Place = 'header' | 'body' | 'button' | 'text' | 'unknown';
@@ -217,7 +227,7 @@ const FORMATS: Readonly<Record<RichChannel, Format>> = {
   },
   WHATSAPP: {
     placeholders: inComponents,
-    content: (template, filling) => ({ channel: 'WHATSAPP', message: whatsappMessage(template, filling) }),
+    content: (template, filling) => templateMessage(template, componentsFor(template, filling)),
     text: textOfComponents,
   },
 };
@@ -259,10 +269,22 @@ function fill(value: unknown, valueOf: Values): unknown {
   return typeof value === 'object' && value !== null ? fillObject(value, valueOf) : value;
 }
 
-/** Builds a message of the type `template` (Cloud API, messages). */
-function whatsappMessage(template: Sendable, filling: Filling) {
-  const { name, language } = template;
-  const components = [...headerOf(template, filling), ...bodyOf(template, filling), ...buttonsOf(template, filling)];
+const componentsFor = (template: Sendable, filling: Filling): object[] => [
+  ...headerOf(template, filling),
+  ...bodyOf(template, filling),
+  ...buttonsOf(template, filling),
+];
+
+/** Returns true if the network takes messages with a template for marketing. */
+export const isMarketing = ({ category }: Pick<Sendable, 'category'>): boolean => category === 'MARKETING';
+
+/** Builds the content of a message of the type `template` (Cloud API, messages). */
+export function templateMessage(template: Sendable, components: readonly object[]): WhatsAppContent {
+  const message = whatsappMessage(template, components);
+  return { channel: 'WHATSAPP', message, ...(isMarketing(template) && { marketing: true }) };
+}
+
+function whatsappMessage({ name, language }: Sendable, components: readonly object[]) {
   const sent = { name, language: { code: language, policy: 'deterministic' } };
   return { type: 'template', template: components.length > 0 ? { ...sent, components } : sent };
 }

@@ -94,6 +94,25 @@ test('errors are reported before the network is asked', async () => {
   expect(network.graph.templates.all()).toHaveLength(taken);
 });
 
+test('components for campaigns are checked against the template, and go when its content or its variables change', async () => {
+  const sent = (text: string) => [{ type: 'body', parameters: [{ type: 'text', text }] }];
+  const wrong = await ask('POST', WHATSAPP, offer({ campaignComponents: [{ type: 'body', parameters: [] }] }));
+  expect(fieldsOf(wrong)).toEqual(['campaignComponents[0].parameters']);
+  const id = idOf(await ask('POST', WHATSAPP, offer({ campaignComponents: sent('{{firstName|friend}}') })));
+  const change = async (patch: object) => {
+    await ask('PATCH', `${WHATSAPP}/${id}`, patch);
+    return (await ask('GET', `${WHATSAPP}/${id}`)).body;
+  };
+  expect(await change({ headerLink: null })).toMatchObject({
+    variables: ['firstName|friend'],
+    campaignComponents: sent('{{firstName|friend}}'),
+  });
+  const both = await ask('PATCH', `${WHATSAPP}/${id}`, { variables: ['city'], campaignComponents: sent('x') });
+  expect(fieldsOf(both)).toEqual(['variables']);
+  expect(await change({ campaignComponents: sent('Dear') })).toMatchObject({ variables: [] });
+  expect(await change({ variables: ['city'] })).toMatchObject({ variables: ['city'], campaignComponents: null });
+});
+
 test('a header with a file is submitted with a sample from the account’s own files', async () => {
   const components = [
     { type: 'HEADER', format: 'IMAGE' },

@@ -222,6 +222,16 @@ const Ttl = Type.Integer({
   description: 'Seconds for which the network tries to deliver the message.',
 });
 
+const CampaignComponents = Type.Array(
+  Type.Object({ type: Type.String({ maxLength: 40 }) }, { additionalProperties: true }),
+  {
+    maxItems: 20,
+    description:
+      'For campaigns, instead of variables: the components of a message in the form of the network, as in a send. Texts in ' +
+      'them may have contact fields: {{firstName|friend}}.',
+  },
+);
+
 export const WhatsappTemplateIn = Type.Object({
   phoneNumberId: Type.String({
     minLength: 1,
@@ -239,6 +249,7 @@ export const WhatsappTemplateIn = Type.Object({
   allowCategoryChange: Type.Optional(Type.Boolean()),
   messageSendTtlSeconds: Type.Optional(Ttl),
   variables: Type.Optional(Variables),
+  campaignComponents: Type.Optional(CampaignComponents),
   headerLink: Type.Optional(HeaderLink),
   headerMediaId: Type.Optional(HeaderMediaId),
 });
@@ -262,6 +273,7 @@ export const WhatsappTemplatePatch = Type.Object({
   components: Type.Optional(Components),
   messageSendTtlSeconds: Type.Optional(Ttl),
   variables: Type.Optional(Variables),
+  campaignComponents: Type.Optional(orNull(CampaignComponents)),
   headerLink: Type.Optional(orNull(HeaderLink)),
   headerMediaId: Type.Optional(HeaderMediaId),
 });
@@ -325,6 +337,7 @@ export const WhatsappTemplateOut = Type.Object({
   }),
   parameterFormat: Type.Enum(['POSITIONAL', 'NAMED'], { type: 'string' }),
   components: Type.Array(Type.Object({}, { additionalProperties: true })),
+  campaignComponents: orNull(Type.Array(Type.Object({}, { additionalProperties: true }))),
   headerLink: orNull(Type.String()),
 });
 export const RcsTemplateOut = Type.Object({
@@ -352,6 +365,7 @@ export const toWhatsappOut = (template: Template) => ({
   quality: templateQualityOf(template.quality ?? ''),
   parameterFormat: template.named ? ('NAMED' as const) : ('POSITIONAL' as const),
   components: Array.isArray(template.content) ? template.content : [],
+  campaignComponents: template.campaignComponents === null ? null : [...template.campaignComponents],
   headerLink: template.headerLink,
 });
 

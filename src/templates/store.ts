@@ -7,13 +7,15 @@ import { boolean, rowsOf, text } from '../core/db/columns.ts';
 import { as, columns, type Db, exec, many, maybeOne, one, type RowOf, type Sql, sql } from '../core/db/query.ts';
 import { AppError } from '../core/errors.ts';
 import {
-  composeContent,
   isTemplateContent,
   type Resolver,
   type Sendable,
   type StoredContent,
   type TemplateContent,
+  type SentComponents,
+  isMarketing,
 } from './content.ts';
+import { composeForCampaign } from './components.ts';
 
 /** Returns a template that the account may change. Errors: 404; 403 for a shared template. */
 export async function findOwnTemplate(
@@ -42,6 +44,16 @@ export async function listTemplateVariables(
 ): Promise<string[] | undefined> {
   const template = await findUsableTemplate(db, { accountId, channel, id: templateId });
   return template && [...new Set(template.variables)];
+}
+
+/** Returns true if WhatsApp takes a template of the account for marketing; false without a template. */
+export async function hasMarketing(
+  db: Db,
+  { accountId, templateId }: { accountId: number; templateId: string | null },
+): Promise<boolean> {
+  if (templateId === null) return false;
+  const template = await findUsableTemplate(db, { accountId, channel: 'WHATSAPP', id: templateId });
+  return template !== undefined && isMarketing(template);
 }
 
 const MAX_TEMPLATES = 10_000;
@@ -87,11 +99,8 @@ export function createResolver(pool: Pool): Resolver {
       if (!isTemplateContent(content)) return content;
       const template = latest.get(keyOf(content)) ?? null;
       if (template === null || !maySend(template, accountId)) return null;
-      const values = template.variables.map((entry) => content.values[entry]);
       const { trafficType = template.trafficType } = content;
-      return values.every((value) => value !== undefined)
-        ? composeContent({ ...template, trafficType }, { values })
-        : null;
+      return composeForCampaign({ ...template, trafficType }, content.values)?.content ?? null;
     },
   };
 }
@@ -114,6 +123,7 @@ const TEMPLATE = columns({
   trafficType: as<TrafficType | null>('traffic_type'),
   named: as<boolean>('named'),
   variables: as<readonly string[]>('variables'),
+  campaignComponents: as<SentComponents | null>('campaign_components'),
   createdAt: as<Date>('created_at'),
   updatedAt: as<Date>('updated_at'),
 });
@@ -218,8 +228,12 @@ export async function findDatabaseTime(db: Db): Promise<Date> {
   return (await one<{ now: Date }>(db, sql`SELECT clock_timestamp() AS now`)).now;
 }
 
-export type NewTemplate = Omit<Template, 'createdAt' | 'updatedAt' | 'reason' | 'quality' | 'trafficType'> & {
+export type NewTemplate = Omit<
+  Template,
+  'createdAt' | 'updatedAt' | 'reason' | 'quality' | 'trafficType' | 'campaignComponents'
+> & {
   readonly trafficType?: TrafficType | null;
+  readonly campaignComponents?: SentComponents | null;
 };
 
 /** Inserts a template; returns false, and changes nothing, when one with this id exists. */
@@ -227,10 +241,10 @@ export async function insertTemplate(db: Db, t: NewTemplate): Promise<boolean> {
   const rows = await exec(
     db,
     sql`INSERT INTO template (channel, id, owner_id, connection_id, name, language, category, status, content,
-                              header_link, traffic_type, named, variables, quality, created_at, updated_at)
+                              header_link, traffic_type, named, variables, campaign_components, quality, created_at, updated_at)
         VALUES (${t.channel}, ${t.id}, ${t.ownerId}, ${t.connectionId}, ${t.name}, ${t.language}, ${t.category},
                 ${t.status}, ${JSON.stringify(t.content)}::jsonb, ${t.headerLink}, ${t.trafficType ?? null}, ${t.named},
-                ${[...t.variables]},
+                ${[...t.variables]}, ${t.campaignComponents ? JSON.stringify(t.campaignComponents) : null}::json,
                 CASE WHEN ${t.channel} = 'WHATSAPP' THEN 'UNKNOWN' END,
                 clock_timestamp(), clock_timestamp())
         ON CONFLICT (channel, id) DO NOTHING`,
@@ -247,6 +261,7 @@ export async function updateTemplate(
   t: Key & {
     accountId: number;
     variables?: readonly string[] | undefined;
+    campaignComponents?: SentComponents | null | undefined;
     headerLink?: string | null | undefined;
     content?: unknown;
     category?: string | undefined;
@@ -257,6 +272,8 @@ export async function updateTemplate(
     db,
     sql`UPDATE template SET updated_at = now(),
           variables = CASE WHEN ${t.variables !== undefined} THEN ${[...(t.variables ?? [])]}::text[] ELSE variables END,
+          campaign_components = CASE WHEN ${t.campaignComponents !== undefined}
+            THEN ${t.campaignComponents ? JSON.stringify(t.campaignComponents) : null}::json ELSE campaign_components END,
           header_link = CASE WHEN ${t.headerLink !== undefined} THEN ${t.headerLink ?? null} ELSE header_link END,
           content = coalesce(${t.content === undefined ? null : JSON.stringify(t.content)}::jsonb, content),
           category = coalesce(${t.category ?? null}, category), status = coalesce(${t.status ?? null}, status)

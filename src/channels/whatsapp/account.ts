@@ -59,9 +59,18 @@ export function registerNumber(
 /**
  * Subscribes the app of the token to the account. Without it, Meta posts neither statuses nor messages, although it has
  * verified the callback URL (daveebbelaar/python-whatsapp-bot#24). Subscribing twice is harmless.
+ *
+ * With `callback`, Meta posts messages and statuses of this account to that URL instead of to the URL of the app. It
+ * verifies the URL with the token at once, and it must be HTTPS
+ * (developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/override).
  */
-export const subscribeApp = (client: GraphClient): Promise<GraphResult<true>> =>
-  callAndRead(client, { method: 'POST', path: subscriptionPath(client), json: {} }, readSuccess);
+export const subscribeApp = (
+  client: GraphClient,
+  callback: { readonly url: string; readonly verifyToken: string } | null,
+): Promise<GraphResult<true>> => {
+  const json = callback === null ? {} : { override_callback_uri: callback.url, verify_token: callback.verifyToken };
+  return callAndRead(client, { method: 'POST', path: subscriptionPath(client), json }, readSuccess);
+};
 
 /** Returns true if the app of the token is subscribed to the account; other apps of the account do not count. */
 export async function isAppSubscribed(client: GraphClient): Promise<GraphResult<boolean>> {

@@ -1,6 +1,12 @@
 import { fc, test as propertyTest } from '@fast-check/vitest';
 import { describe, expect, test } from 'vitest';
-import { type CallbackRequest, readWhatsappCallback, verifyChallenge, type WhatsappCallback } from './callbacks.ts';
+import {
+  type CallbackRequest,
+  readWhatsappCallback,
+  readWhatsappChanges,
+  verifyChallenge,
+  type WhatsappCallback,
+} from './callbacks.ts';
 import { signatureOf } from './client.ts';
 
 const WABA = '102290129340398';
@@ -10,7 +16,7 @@ const SECRET = 'app-secret';
 function request(body: string | Uint8Array, more: Partial<CallbackRequest> = {}): CallbackRequest {
   const rawBody = Buffer.from(body);
   const signature = signatureOf(rawBody, SECRET);
-  return { rawBody, signature, appSecret: SECRET, wabaId: WABA, phoneNumberIds: [NUMBER], ...more };
+  return { rawBody, signature, appSecret: SECRET, ...more };
 }
 
 const notification = (...changes: object[]): string =>
@@ -28,7 +34,7 @@ const messagesChange = (value: object, number = NUMBER): object => ({
 function read(body: string): WhatsappCallback {
   const result = readWhatsappCallback(request(body));
   if (result.kind !== 'ok') throw new Error(result.kind);
-  return result.callback;
+  return readWhatsappChanges(result.changes, { wabaId: WABA, phoneNumberIds: [NUMBER] });
 }
 
 const statuses = (...items: object[]): string => notification(messagesChange({ statuses: items }));
@@ -115,7 +121,7 @@ describe('a status', () => {
     [131047, 'CONVERSATION_CLOSED'],
     [470, 'CONVERSATION_CLOSED'],
     [131026, 'UNSUPPORTED'],
-    [131050, 'DISABLED'],
+    [131050, 'ERROR'],
     [130403, 'DISABLED'],
     [131049, 'ERROR'],
     [131000, 'ERROR'],
@@ -418,11 +424,9 @@ test('a change of the account or a number is in the words of the network', () =>
 describe('a notification for others', () => {
   const item = { id: 'wamid.A', status: 'delivered' };
 
-  test('is not read when it belongs to another business account', () => {
+  test('names its business account, so that the connection of that one can read it', () => {
     const body = notification(messagesChange({ statuses: [item] })).replace(WABA, '999');
-    const { receipts, other } = read(body);
-    expect(receipts).toEqual([]);
-    expect(other).toEqual([{ field: 'messages', wabaId: '999', phoneNumberId: null, why: 'foreign' }]);
+    expect(readWhatsappCallback(request(body))).toMatchObject({ kind: 'ok', changes: [{ wabaId: '999' }] });
   });
 
   test('is not read when it belongs to another number of the same account', () => {

@@ -12,13 +12,25 @@ export type WhatsappCallback = {
   readonly templateChanges: readonly TemplateChange[];
   /** Changes of the account or its numbers. */
   readonly notices: readonly Notice[];
+  readonly preferences: readonly MarketingPreference[];
   readonly other: readonly OtherChange[];
 };
 
+/** A person has stopped the marketing messages of a number in WhatsApp, or resumed them. */
+type MarketingPreference = {
+  readonly phoneNumberId: string;
+  /** Digits only, or the business-scoped user id of a person who shows no number. */
+  readonly person: string;
+  readonly wanted: boolean;
+  readonly at: Date | null;
+};
+
+/** A change that a callback request reports, with the business account that it belongs to. */
+export type WabaChange = { readonly wabaId: string; readonly field: string; readonly value: unknown };
+
 /**
  * A change that only deserves a log entry: a field that is not handled (one that begins with `template` or
- * `message_template` means that templates have changed), a change of another business account or number, or one in an
- * unknown format.
+ * `message_template` means that templates have changed), a change of another number, or one in an unknown format.
  */
 type OtherChange = {
   readonly field: string;
@@ -34,10 +46,10 @@ export type CallbackRequest = {
   /** The value of the header `X-Hub-Signature-256`. */
   readonly signature: string | undefined;
   readonly appSecret: string;
-  /** The owner of these callbacks; changes of other accounts and numbers are not read. */
-  readonly wabaId: string;
-  readonly phoneNumberIds: readonly string[];
 };
+
+/** Who reads changes: those of other accounts and numbers are not theirs. */
+export type ChangeOwner = { readonly wabaId: string; readonly phoneNumberIds: readonly string[] };
 
 /** The result of reading a callback request. */
 type ReadCallback =
@@ -45,7 +57,7 @@ type ReadCallback =
   | { readonly kind: 'forbidden' }
   /** Correctly signed, but not a WhatsApp notification. */
   | { readonly kind: 'malformed' }
-  | { readonly kind: 'ok'; readonly callback: WhatsappCallback };
+  | { readonly kind: 'ok'; readonly changes: readonly WabaChange[] };
 
 /**
  * Handles the network's check of a callback URL: returns the challenge to respond with, or null if the verify token is
@@ -58,16 +70,37 @@ export function verifyChallenge(query: Readonly<Record<string, unknown>>, verify
 }
 
 /**
- * Reads a notification (Cloud API, message templates and webhooks). The signature is verified on the raw bytes before
- * anything is read. Never throws: unreadable changes are listed in `other`.
+ * Reads a notification as its changes (Cloud API, message templates and webhooks). The signature is verified on the raw
+ * bytes before anything is read. Never throws.
+ *
+ * An app has one callback URL. Meta posts the changes of all business accounts that subscribed the app there, unless
+ * the account overrides the URL; changes of templates and of the account itself are posted to the URL of the app in any
+ * case (developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/override).
  */
 export function readWhatsappCallback(request: CallbackRequest): ReadCallback {
   if (!isSigned(request.rawBody, request.signature, request.appSecret)) return { kind: 'forbidden' };
   const json = parseExactly(Buffer.from(request.rawBody).toString('utf8'));
   if (getMember(json, 'object') !== 'whatsapp_business_account') return { kind: 'malformed' };
-  const found: Found = { receipts: [], inbounds: [], templateChanges: [], notices: [], other: [] };
-  for (const entry of getList(json, 'entry')) readEntry(entry, request, found);
-  return { kind: 'ok', callback: found };
+  const changes = getList(json, 'entry').flatMap((entry) =>
+    getList(entry, 'changes').map((change) => ({
+      wabaId: getText(entry, 'id'),
+      field: getText(change, 'field'),
+      value: getMember(change, 'value'),
+    })),
+  );
+  return { kind: 'ok', changes };
+}
+
+/** Reads the changes of one business account for its owner. Never throws: unreadable changes are listed in `other`. */
+export function readWhatsappChanges(changes: readonly WabaChange[], owner: ChangeOwner): WhatsappCallback {
+  const found: Found = { receipts: [], inbounds: [], templateChanges: [], notices: [], preferences: [], other: [] };
+  for (const { wabaId, field, value } of changes) {
+    if (field === 'messages') readMessages(value, wabaId, owner, found);
+    else if (field === 'user_preferences') readPreferences(value, wabaId, found);
+    else if (TEMPLATE_FIELDS.has(field)) readTemplate(field, value, wabaId, found);
+    else readOther(field, value, wabaId, found);
+  }
+  return found;
 }
 
 type Found = {
@@ -75,9 +108,9 @@ type Found = {
   readonly inbounds: Inbound[];
   readonly templateChanges: TemplateChange[];
   readonly notices: Notice[];
+  readonly preferences: MarketingPreference[];
   readonly other: OtherChange[];
 };
-type Owner = Pick<CallbackRequest, 'wabaId' | 'phoneNumberIds'>;
 
 /**
  * Template ids arrive as numbers, and may be too long for a double. Only requests that contain one pay for parsing
@@ -97,18 +130,6 @@ function exactIds(key: string, value: unknown, context?: { readonly source?: str
   return key === 'message_template_id' && typeof value === 'number' ? (context?.source ?? String(value)) : value;
 }
 
-function readEntry(entry: unknown, owner: Owner, found: Found): void {
-  const wabaId = getText(entry, 'id');
-  for (const change of getList(entry, 'changes')) {
-    const field = getText(change, 'field');
-    const value = getMember(change, 'value');
-    if (wabaId !== owner.wabaId) found.other.push({ field, wabaId, phoneNumberId: null, why: 'foreign' });
-    else if (field === 'messages') readMessages(value, wabaId, owner, found);
-    else if (TEMPLATE_FIELDS.has(field)) readTemplate(field, value, wabaId, found);
-    else readOther(field, value, wabaId, found);
-  }
-}
-
 const TEMPLATE_FIELDS: ReadonlyMap<string, (value: unknown) => TemplateChange | null> = new Map([
   ['message_template_status_update', readTemplateChange],
   ['message_template_quality_update', readQualityChange],
@@ -126,7 +147,7 @@ function readOther(field: string, value: unknown, wabaId: string, found: Found):
   else found.other.push({ field, wabaId, phoneNumberId: null, why: 'field' });
 }
 
-function readMessages(value: unknown, wabaId: string, owner: Owner, found: Found): void {
+function readMessages(value: unknown, wabaId: string, owner: ChangeOwner, found: Found): void {
   const metadata = getMember(value, 'metadata');
   const phoneNumberId = getText(metadata, 'phone_number_id');
   const skip = (field: string, why: OtherChange['why']): void =>
@@ -145,6 +166,26 @@ function readMessages(value: unknown, wabaId: string, owner: Owner, found: Found
   }
   if (getList(value, 'errors').length > 0) skip('errors', 'field');
 }
+
+/**
+ * Reads which people stopped or resumed marketing messages
+ * (developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/user_preferences).
+ */
+function readPreferences(value: unknown, wabaId: string, found: Found): void {
+  const phoneNumberId = getText(getMember(value, 'metadata'), 'phone_number_id');
+  for (const item of getList(value, 'user_preferences')) {
+    const person = getText(item, 'wa_id') || getText(item, 'user_id');
+    const wanted = PREFERENCES.get(getText(item, 'value'));
+    if (getText(item, 'category') === 'marketing_messages' && person !== '' && wanted !== undefined)
+      found.preferences.push({ phoneNumberId, person, wanted, at: dateOf(String(getMember(item, 'timestamp'))) });
+    else found.other.push({ field: 'user_preferences', wabaId, phoneNumberId, why: 'unreadable' });
+  }
+}
+
+const PREFERENCES: ReadonlyMap<string, boolean> = new Map([
+  ['stop', false],
+  ['resume', true],
+]);
 
 /** The type of a message, its readable text, and its file; or a notice. */
 type InboundContent = {
@@ -365,8 +406,9 @@ const errorsText = (errors: readonly { readonly code: number; readonly text: str
 const LATEST_SECONDS = 7_258_118_400;
 
 /** Reads a member with seconds since the epoch, as a string of digits; null for anything else. */
-function readEpochSeconds(item: unknown, name: string): Date | null {
-  const written = getText(item, name);
+const readEpochSeconds = (item: unknown, name: string): Date | null => dateOf(getText(item, name));
+
+function dateOf(written: string): Date | null {
   const seconds = /^\d{1,10}$/.test(written) ? Number(written) : Number.NaN;
   return seconds <= LATEST_SECONDS ? new Date(seconds * 1000) : null;
 }

@@ -13,7 +13,7 @@ import {
   templateTo,
 } from '../../../test/support/carriers/whatsapp-harness.ts';
 import { type SandboxGraph, startSandboxGraph } from '../../sandbox/graph-server.ts';
-import type { SandboxAnswer } from '../../sandbox/http-server.ts';
+import { type SandboxAnswer, startServer } from '../../sandbox/http-server.ts';
 import { createWhatsappCarrier } from './carrier.ts';
 
 const NUMBER = '100000000000001';
@@ -42,6 +42,27 @@ carrierConformance({
     const carrier = createWhatsappCarrier(settings, secretsFor(graph), FAST);
     return { ...carrier, submit: (one) => carrier.submit({ ...one, sender: NUMBER }) };
   },
+});
+
+test('marketing goes to its own edge where the connection uses it, and everything else to messages', async () => {
+  const paths: string[] = [];
+  const server = await startServer({
+    maxBytes: 10_000,
+    handle({ method, path }) {
+      if (method === 'GET') return THERE;
+      paths.push(path.split('/').at(-1) ?? '');
+      return { status: 200, body: { messages: [{ id: 'wamid.1' }] } };
+    },
+  });
+  onTestFinished(() => server.close());
+  for (const marketingApi of [true, false]) {
+    const { carrier } = await bound({}, { baseUrl: server.url, marketingApi });
+    const message = { type: 'template', template: { name: 'hello', language: { code: 'en_US' } } };
+    const content = { channel: 'WHATSAPP', message } as const;
+    for (const one of [{ ...content, marketing: true as const }, content])
+      expect(await carrier.submit(templateTo('+16505551234', { content: one }))).toMatchObject({ kind: 'accepted' });
+  }
+  expect(paths).toEqual(['marketing_messages', 'messages', 'messages', 'messages']);
 });
 
 describe('a message', () => {
@@ -99,7 +120,7 @@ describe('an error of the network', () => {
   test.each([
     ['is permanent when it concerns the person', 131026, { kind: 'refused', status: 'UNSUPPORTED', elsewhere: false }],
     ['is a closed conversation after 24 hours', 131047, { kind: 'refused', status: 'CONVERSATION_CLOSED' }],
-    ['is a person who wants nothing any more', 131050, { kind: 'refused', status: 'DISABLED' }],
+    ['is a person who wants no marketing', 131050, { kind: 'refused', status: 'ERROR' }],
     ['is permanent when it concerns the template', 132000, { kind: 'refused', status: 'ERROR', elsewhere: false }],
     ['blames the account when it concerns the account', 131031, { kind: 'refused', status: 'ERROR', elsewhere: true }],
     ['returns the message when the rate is exceeded', 130429, { kind: 'retry', counts: false, code: '130429' }],

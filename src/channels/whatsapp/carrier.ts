@@ -174,7 +174,7 @@ async function sendMessage(deps: SubmitDeps, number: SendingNumber, submission: 
   if (turnMs > 0 && !(await waitUnlessStopping(turnMs, deps.gate))) return NOT_SENT;
   for (const repeatMs of [...deps.timing.repeatMs, null]) {
     const ticket = number.begin();
-    const verdict = readAnswer(await post(deps, number, body), submission);
+    const verdict = readAnswer(await post(deps, number, edgeFor(deps, submission), body), submission);
     if (verdict.kind === 'done') return finish(deps, number, submission, { ...verdict, ticket });
     if (verdict.errorClass.act !== 'repeat' || repeatMs === null)
       return applyError(deps, number, submission, { ...verdict, ticket });
@@ -183,8 +183,14 @@ async function sendMessage(deps: SubmitDeps, number: SendingNumber, submission: 
   return NOT_SENT;
 }
 
-const post = ({ client }: SubmitDeps, { id }: SendingNumber, json: object): Promise<GraphAnswer> =>
-  client.call({ method: 'POST', path: `/${id}/messages`, json });
+const post = ({ client }: SubmitDeps, { id }: SendingNumber, edge: string, json: object): Promise<GraphAnswer> =>
+  client.call({ method: 'POST', path: `/${id}/${edge}`, json });
+
+/** Both edges take the same message and report it in the same way. */
+const edgeFor = ({ client }: SubmitDeps, { content }: Submission): string =>
+  client.settings.marketingApi && content?.channel === 'WHATSAPP' && content.marketing
+    ? 'marketing_messages'
+    : 'messages';
 
 /** Waits; resolves with false if the carrier stops meanwhile. */
 async function waitUnlessStopping(ms: number, { stopping }: Gate): Promise<boolean> {

@@ -3,6 +3,7 @@ import { until } from '../../../test/support/carriers/smpp-harness.ts';
 import { sandbox, secretsFor, settingsFor, TEMPLATES } from '../../../test/support/carriers/whatsapp-harness.ts';
 import type { SandboxGraph } from '../../sandbox/graph-server.ts';
 import { startServer } from '../../sandbox/http-server.ts';
+import { verifyChallenge } from './callbacks.ts';
 import { isAppSubscribed, listPhoneNumbers, registerNumber, subscribeApp } from './account.ts';
 import { createGraphClient, downloadMedia, type GraphClient, uploadMedia } from './client.ts';
 import {
@@ -115,7 +116,7 @@ test('the app is subscribed to the account, and another app of the account does 
   const graph = await sandbox({ subscribed: false });
   const client = clientOf(graph);
   expect(await isAppSubscribed(client)).toEqual({ ok: true, value: false });
-  expect(await subscribeApp(client)).toEqual({ ok: true, value: true });
+  expect(await subscribeApp(client, null)).toEqual({ ok: true, value: true });
   expect(await isAppSubscribed(client)).toEqual({ ok: true, value: true });
   const server = await startServer({
     maxBytes: 1000,
@@ -126,6 +127,21 @@ test('the app is subscribed to the account, and another app of the account does 
   });
   onTestFinished(() => server.close());
   expect(await isAppSubscribed(clientOf(graph, { baseUrl: server.url }))).toEqual({ ok: true, value: false });
+});
+
+test('the account gets its own callback URL, which the network verifies with the token of the connection', async () => {
+  const graph = await sandbox({ subscribed: false });
+  const token = 'ours';
+  const server = await startServer({
+    maxBytes: 1000,
+    handle: ({ query }) => ({ status: 200, body: verifyChallenge(Object.fromEntries(query), token) ?? '' }),
+  });
+  onTestFinished(() => server.close());
+  const override = (verifyToken: string) => subscribeApp(clientOf(graph), { url: `${server.url}/cb`, verifyToken });
+  expect(await override('theirs')).toMatchObject({ ok: false, fault: { code: '100' } });
+  expect(await isAppSubscribed(clientOf(graph))).toEqual({ ok: true, value: false });
+  expect(await override(token)).toEqual({ ok: true, value: true });
+  expect(await isAppSubscribed(clientOf(graph))).toEqual({ ok: true, value: true });
 });
 
 describe('files', () => {

@@ -3,7 +3,7 @@ import { until } from '../../../test/support/carriers/smpp-harness.ts';
 import { bound, templateTo } from '../../../test/support/carriers/whatsapp-harness.ts';
 import type { SandboxGraph } from '../../sandbox/graph-server.ts';
 import { type SandboxServer, startServer } from '../../sandbox/http-server.ts';
-import { readWhatsappCallback, verifyChallenge, type WhatsappCallback } from './callbacks.ts';
+import { readWhatsappCallback, readWhatsappChanges, verifyChallenge, type WhatsappCallback } from './callbacks.ts';
 
 type Receiver = {
   readonly server: SandboxServer;
@@ -18,7 +18,7 @@ type Receiver = {
 /** An address for callbacks as the gateway has one. */
 async function receiver(graph: SandboxGraph): Promise<Receiver> {
   const callbacks: WhatsappCallback[] = [];
-  const numbers = graph.numbers.map(({ id }) => id);
+  const owner = { wabaId: graph.wabaId, phoneNumberIds: graph.numbers.map(({ id }) => id) };
   const server = await startServer({
     maxBytes: 1 << 20,
     handle({ method, query, headers, body }) {
@@ -28,11 +28,9 @@ async function receiver(graph: SandboxGraph): Promise<Receiver> {
         rawBody: body,
         signature: typeof signature === 'string' ? signature : undefined,
         appSecret: 'sandbox-secret',
-        wabaId: graph.wabaId,
-        phoneNumberIds: numbers,
       });
       if (result.kind !== 'ok') state.forbidden += 1;
-      else if (state.status === 200) callbacks.push(result.callback);
+      else if (state.status === 200) callbacks.push(readWhatsappChanges(result.changes, owner));
       else state.refused += 1;
       return { status: result.kind === 'ok' ? state.status : 401, body: '' };
     },

@@ -40,6 +40,9 @@ const UNAVAILABLE: ErrorClass = { act: 'busy', scope: 'number', counts: true, mi
 /** The upgrade of a number to a higher throughput takes minutes. */
 const MAINTENANCE: ErrorClass = { act: 'busy', scope: 'number', counts: false, minPauseMs: 60_000 };
 
+/** The code of a failure because the person has stopped marketing messages of the business in WhatsApp. */
+export const MARKETING_STOPPED = '131050';
+
 /** Errors with the same cause and the same fix. The texts are full sentences for operators, in Markdown. */
 export type KnownError = {
   readonly codes: readonly number[];
@@ -141,10 +144,10 @@ export const KNOWN_ERRORS: readonly KnownError[] = [
     'Unblock the person in Meta to write to them again.',
   ),
   row(
-    [131050],
-    refuse('DISABLED'),
-    'The person does not want marketing messages from you.',
-    'Do not send marketing to this person again.',
+    [Number(MARKETING_STOPPED)],
+    MESSAGE,
+    'The person has stopped marketing messages from you.',
+    'Nothing: further marketing to this person is rejected here until the person resumes it; other templates are sent.',
   ),
   row(
     [131049],

@@ -75,7 +75,7 @@ describe('a code', () => {
   });
 
   test('of a failure after acceptance leads to a final state', () => {
-    expect([131026, 131047, 131050, 131016, null].map(statusOfFailure)).toEqual([
+    expect([131026, 131047, 130403, 131016, null].map(statusOfFailure)).toEqual([
       'UNSUPPORTED',
       'CONVERSATION_CLOSED',
       'DISABLED',

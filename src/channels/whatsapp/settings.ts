@@ -39,6 +39,13 @@ export const WhatsappSettings = Type.Object(
     tps: Type.Number({ description: 'Messages per second and number; 0 means no limit.', minimum: 0, default: 80 }),
     submitTimeoutSeconds: seconds('Time without a response after which the outcome of a message is "unknown".', 30),
     connectTimeoutSeconds: seconds('Time after which a connection attempt is abandoned and tried again.', 10),
+    marketingApi: Type.Boolean({
+      // developers.facebook.com/documentation/business-messaging/whatsapp/marketing-messages: by account, after its
+      // onboarding; only for templates of the category MARKETING, which have the time to live.
+      description:
+        "Send templates of the category MARKETING over Meta's Marketing Messages API, for which the account must be onboarded.",
+      default: false,
+    }),
     throttlePauseMs: throttlePause('of a number when the network throttles it'),
     mediaHosts: Type.Array(Type.String({ minLength: 1, maxLength: 260 }), {
       description:

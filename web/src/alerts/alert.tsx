@@ -221,6 +221,7 @@ const PLACES: Readonly<Partial<Record<Alert['kind'], Place>>> = {
   worker_missing: { to: '/operator/queues' },
   unknown_outcomes: { to: '/operator/unknowns' },
   receipts_unmatched: { to: HEALTH, search: { tab: 'receipts' } },
+  callbacks_unclaimed: { to: '/operator/connections' },
   missed_schedules: { to: '/operator/queues' },
   disk_low: { to: HEALTH, search: { tab: 'doctor' } },
   certificate_expiring: { to: HEALTH, search: { tab: 'doctor' } },

@@ -137,7 +137,7 @@ function Consent({ contact }: { readonly contact: Contact }) {
             key={channel}
             contact={contact}
             channel={channel}
-            optOut={optOuts.data?.find((each) => each.channel === channel)}
+            optOuts={optOuts.data?.filter((each) => each.channel === channel) ?? []}
           />
         ))}
       </Stack>
@@ -148,15 +148,16 @@ function Consent({ contact }: { readonly contact: Contact }) {
 type ChannelConsentProps = {
   readonly contact: Contact;
   readonly channel: Channel;
-  readonly optOut: OptOut | undefined;
+  readonly optOuts: readonly OptOut[];
 };
 
-function ChannelConsent({ contact, channel, optOut }: ChannelConsentProps) {
+function ChannelConsent({ contact, channel, optOuts }: ChannelConsentProps) {
   const { t } = useTranslation('contacts');
   const save = useSaveContact();
   const reason = useDisabledReason(NEED, contact.phoneNumber === null && t('consent.noNumber'));
   const name = t(`ui:channel.${channel}`);
   const isOut = contact.optedOut.includes(channel);
+  const [optOut] = optOuts;
   const change = useAction({
     run: (wants: boolean) => save(contact.id, { optedOut: without(contact.optedOut, channel, wants) }),
     done: (_, wants) => t(wants ? 'consent.optedIn' : 'consent.optedOut', { channel: name }),
@@ -172,6 +173,12 @@ function ChannelConsent({ contact, channel, optOut }: ChannelConsentProps) {
           {isOut && optOut && (
             <>
               {t(`consent.source.${optOut.source}`)} · <DateTime value={optOut.createdAt} />
+            </>
+          )}
+          {!isOut && optOut && (
+            <>
+              {' · '}
+              {t('consent.marketing')} · <DateTime value={optOut.createdAt} />
             </>
           )}
         </Text>

@@ -45,6 +45,7 @@ function destinationOf({ kind, subject, subjectId }: Attention): Destination | n
   if (kind === 'no_worker' || kind === 'worker_missing') return { to: '/operator/queues' };
   if (kind === 'unknown_outcomes') return { to: '/operator/unknowns' };
   if (kind === 'receipts_unmatched') return { to: '/operator/health', search: { tab: 'receipts' } };
+  if (kind === 'callbacks_unclaimed') return { to: '/operator/connections' };
   if (kind === 'missed_schedules') return { to: '/operator/queues' };
   if (kind === 'lookups_used_up') return { to: '/operator/routes' };
   if (kind === 'sold_under_cost') return { to: '/operator/prices', search: { tab: 'margins' } };
