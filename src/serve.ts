@@ -41,7 +41,7 @@ import { type Accept, createAccept } from './messages/accept.ts';
 import { createCallbackStore } from './messages/callbacks.ts';
 import { createRecentMessages, type RecentMessages } from './messages/new-messages.ts';
 import type { Lookups } from './messages/prepare.ts';
-import { createPriceList } from './money/prices.ts';
+import { createPriceList } from './money/pricing.ts';
 import type { NewAccount } from './operate/account-commands.ts';
 import { alertTasks } from './operate/alerts.ts';
 import { createPeersProbe, createProbes, type Member, registerGauges } from './probes.ts';

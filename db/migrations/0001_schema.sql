@@ -1945,12 +1945,23 @@ CREATE TABLE price (
   unit_micros bigint NOT NULL,
   refund_undelivered boolean DEFAULT false NOT NULL,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
+  owner_id bigint,
+  category text DEFAULT '*'::text NOT NULL,
+  session_window text DEFAULT '*'::text NOT NULL,
+  per_part boolean DEFAULT true NOT NULL,
+  valid_from timestamp with time zone,
+  currency text DEFAULT 'EUR'::text NOT NULL,
   CONSTRAINT price_pkey PRIMARY KEY (id),
-  CONSTRAINT price_channel_prefix_key UNIQUE (channel, prefix),
+  CONSTRAINT price_place_key UNIQUE NULLS NOT DISTINCT (channel, prefix, owner_id, category, session_window, valid_from, currency),
   CONSTRAINT price_channel_check CHECK ((channel = ANY (ARRAY['SMS'::text, 'RCS'::text, 'WHATSAPP'::text]))),
   CONSTRAINT price_prefix_check CHECK ((prefix ~ '^[0-9]{0,15}$'::text)),
+  CONSTRAINT price_session_window_check CHECK ((session_window = ANY (ARRAY['*'::text, 'IN_WINDOW'::text, 'FREE_ENTRY'::text]))),
   CONSTRAINT price_unit_micros_check CHECK ((unit_micros >= 0))
 );
+
+ALTER TABLE price ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY tenant ON price AS PERMISSIVE FOR ALL TO public USING (((owner_id IS NULL) OR (owner_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint)));
 
 COMMENT ON TABLE price IS 'shared';
 
@@ -3274,13 +3285,14 @@ GRANT INSERT (account_id, username, password_hash, role), UPDATE (password_hash,
 GRANT SELECT (channel, prefix, owner_id) ON conditional_route TO heliograph_tenant;
 GRANT SELECT (id, name) ON connection TO heliograph_tenant;
 GRANT UPDATE (expires_at) ON password_reset TO heliograph_tenant;
-GRANT SELECT (id, channel, prefix, unit_micros, refund_undelivered) ON price TO heliograph_tenant;
+GRANT SELECT (id, channel, prefix, owner_id, category, session_window, unit_micros, per_part, refund_undelivered, valid_from, currency) ON price TO heliograph_tenant;
 GRANT SELECT (channel, prefix) ON route TO heliograph_tenant;
 GRANT UPDATE (refused_at) ON single_sign_on_user TO heliograph_tenant;
 GRANT INSERT (account_id, user_id, token_hash, address, user_agent, method), UPDATE (proven_at) ON user_session TO heliograph_tenant;
 
 -- What every installation begins with.
-INSERT INTO price (channel, unit_micros, refund_undelivered) VALUES ('SMS', 35000, false), ('RCS', 50000, true), ('WHATSAPP', 60000, true);
+INSERT INTO price (channel, unit_micros, per_part, refund_undelivered)
+VALUES ('SMS', 35000, true, false), ('RCS', 50000, false, true), ('WHATSAPP', 60000, false, true);
 INSERT INTO expiry_progress VALUES (now());
 INSERT INTO fence DEFAULT VALUES;
 INSERT INTO alert_evaluation (evaluated_at) VALUES (now() - interval '1 day');

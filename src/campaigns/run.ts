@@ -20,7 +20,7 @@ import type { RevocableMessage } from '../messages/next-channel.ts';
 import type { Queued } from '../messages/new-messages.ts';
 import type { Lookups } from '../messages/prepare.ts';
 import { freezeUpTo, settleFrozen } from '../money/credit.ts';
-import type { ListedPrice } from '../money/prices.ts';
+import type { ListedPrice } from '../money/pricing.ts';
 import type { SendingMode } from './audience.ts';
 import { CAMPAIGN, type CampaignStatus, type Fallback, type QuietHours, statusAllows, UNFINISHED } from './store.ts';
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { actor, draft, flatPrice, freeOver } from '../../test/support/drafts.ts';
-import type { PriceQuery } from '../money/prices.ts';
+import type { PriceQuery } from '../money/pricing.ts';
 import { exec, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { silentLog } from '../core/log.ts';

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { accepted, createScriptedCarrier, retry } from '../../test/support/carriers/scripted-carrier.ts';
 import { testDatabase } from '../../test/support/database.ts';
 import { actor, draft, flatPrice, freeOver } from '../../test/support/drafts.ts';
-import type { PriceQuery } from '../money/prices.ts';
+import type { PriceQuery } from '../money/pricing.ts';
 import { startLostAnswers } from '../../test/support/lost-answers.ts';
 import { createAccountWithCredit, readBooks } from '../../test/support/money.ts';
 import { listUnknownIds, resultOf, statesOf } from '../../test/support/queue.ts';

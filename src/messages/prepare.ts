@@ -7,7 +7,7 @@ import { newId, newSingleId } from '../core/ids.ts';
 import { DEFAULT_NUMBER_RULES, type NumberRules } from '../core/phone.ts';
 import type { OnUnknown } from '../dispatch/store.ts';
 import { findBalance } from '../money/credit.ts';
-import type { FindPrice } from '../money/prices.ts';
+import type { FindPrice } from '../money/pricing.ts';
 import { type NetworkFinder, type NetworkOf, NO_NETWORK } from '../routing/number-lookups.ts';
 import type { FindRoute, MaySend } from '../routing/router.ts';
 import type { Traffic } from '../routing/routes.ts';
@@ -20,6 +20,7 @@ import {
 } from '../routing/sender-rules.ts';
 import { countParts, fitOneMessage, roomBeside } from '../smpp/text.ts';
 import { isStorable } from '../templates/content.ts';
+import { billingOf } from './billing.ts';
 import { type IsOptedOut, readDestination } from './consent.ts';
 import type { NewMessage } from './new-messages.ts';
 import type { Draft, Refusal } from './read-send.ts';
@@ -132,9 +133,9 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
   [
     'price',
     (work) => {
-      const { message } = work;
+      const { draft, message } = work;
       if (message.simulation) return null;
-      const price = work.tables.findPrice(message);
+      const price = work.tables.findPrice(billingOf(message, draft.template ?? null));
       if (price === null) return 'no_price';
       work.unitMicros = price.unitMicros;
       message.priceMicros = price.priceMicros;
