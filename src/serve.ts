@@ -170,6 +170,7 @@ export async function openRouting({ config, pool, log, secretKey, outbound, onSt
     tables: {
       findRoute: router.find,
       findPrice: prices.find,
+      dependsOnWindow: prices.dependsOnWindow,
       maySend: router.maySend,
       senderRules,
       networks,

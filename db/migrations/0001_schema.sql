@@ -909,6 +909,7 @@ CREATE TABLE conversation (
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   snoozed_until timestamp with time zone,
   answered_period text,
+  free_entry_until timestamp with time zone,
   CONSTRAINT conversation_pkey PRIMARY KEY (account_id, chat_id),
   CONSTRAINT conversation_channel_check CHECK ((channel = ANY (ARRAY['SMS'::text, 'RCS'::text, 'WHATSAPP'::text]))),
   CONSTRAINT conversation_unread_check CHECK ((unread >= 0))

@@ -232,6 +232,8 @@ export type RichInbound = {
   /** The account's number that the message was sent to, in digits, if the network identifies it by an id (WhatsApp). */
   readonly ownNumber: string | null;
   readonly media: InboundMedia | null;
+  /** True if a click on an advertisement led the person to write (WhatsApp). */
+  readonly fromAdvertisement?: boolean;
   /** Set if this is no message, but a notice of the network about the sender or an earlier message. */
   readonly notice?: InboundNotice;
 };

@@ -1,12 +1,14 @@
 import type { Channel, RichChannel } from '../core/channels.ts';
-import type { Db } from '../core/db/query.ts';
-import { callingCodeOf, numberForPrefix } from '../core/phone.ts';
-import { listPricesOf, PRICE_CATEGORIES, type PriceCategory } from '../money/prices.ts';
+import { as, columns, type Db, many, type RowOf, sql, textArray } from '../core/db/query.ts';
+import { callingCodeOf, DEFAULT_NUMBER_RULES, type NumberRules, numberForPrefix, personOf } from '../core/phone.ts';
+import { listPricesOf, PRICE_CATEGORIES, type PriceCategory, type PriceWindow } from '../money/prices.ts';
 import { type ListedPrice, narrowPrices, type PriceQuery } from '../money/pricing.ts';
 import { findUsableSender, type UsableSender } from '../routing/senders.ts';
 import { isTemplateContent, placeholdersOf, type StoredContent } from '../templates/content.ts';
 import { findUsableTemplate, type Template } from '../templates/store.ts';
+import { readDestination } from './consent.ts';
 import type { NewMessage } from './new-messages.ts';
+import type { Draft } from './read-send.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -164,3 +166,54 @@ export async function listPricesToMany(
     unitsOf: (channel) => unitsOf(channel, billed(channel), 1),
   });
 }
+
+/** Returns the windows that are open for a message when it is sent, the first one preferred. */
+export type WindowsOf = (
+  message: Pick<NewMessage, 'channel' | 'sender' | 'destination' | 'scheduledAt'>,
+) => readonly PriceWindow[];
+
+export const NO_WINDOWS: WindowsOf = () => [];
+
+type WindowDeps = { readonly pool: Db; readonly tables: { readonly dependsOnWindow?: () => boolean } };
+
+/** Looks up the windows of the recipients of drafts. While no price depends on a window, nothing is read. */
+export async function findWindows(
+  { pool, tables }: WindowDeps,
+  { accountId, numberRules = DEFAULT_NUMBER_RULES }: { accountId: number; numberRules?: NumberRules },
+  drafts: readonly Pick<Draft, 'channel' | 'destination' | 'isKnownNumber'>[],
+): Promise<WindowsOf> {
+  if (tables.dependsOnWindow?.() !== true) return NO_WINDOWS;
+  const persons = drafts.flatMap((draft) => {
+    const read = draft.channel === 'WHATSAPP' ? readDestination(draft, numberRules) : { fault: null };
+    return 'e164' in read ? [personOf(read.e164)] : [];
+  });
+  if (persons.length === 0) return NO_WINDOWS;
+  const rows = await listWindows(pool, { accountId, persons: [...new Set(persons)] });
+  const known = new Map(rows.map((row) => [row.person, row]));
+  return ({ channel, sender, destination, scheduledAt }) => {
+    const row = channel === 'WHATSAPP' ? known.get(personOf(destination)) : undefined;
+    if (row?.identity !== sender) return [];
+    const at = scheduledAt ?? new Date();
+    return [
+      ...(row.freeEntryUntil !== null && row.freeEntryUntil > at ? (['FREE_ENTRY'] as const) : []),
+      ...(row.windowExpiresAt !== null && row.windowExpiresAt > at ? (['IN_WINDOW'] as const) : []),
+    ];
+  };
+}
+
+const WINDOW = columns({
+  person: as<string>('person'),
+  identity: as<string>('identity'),
+  windowExpiresAt: as<Date | null>('window_expires_at'),
+  freeEntryUntil: as<Date | null>('free_entry_until'),
+});
+
+const listWindows = (
+  db: Db,
+  { accountId, persons }: { accountId: number; persons: readonly string[] },
+): Promise<RowOf<typeof WINDOW>[]> =>
+  many(
+    db,
+    sql`SELECT ${WINDOW} FROM conversation
+        WHERE account_id = ${accountId} AND channel = 'WHATSAPP' AND person = ANY(${textArray(persons)}::text[])`,
+  );

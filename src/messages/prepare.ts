@@ -20,7 +20,7 @@ import {
 } from '../routing/sender-rules.ts';
 import { countParts, fitOneMessage, roomBeside } from '../smpp/text.ts';
 import { isStorable } from '../templates/content.ts';
-import { billingOf } from './billing.ts';
+import { billingOf, NO_WINDOWS, type WindowsOf } from './billing.ts';
 import { type IsOptedOut, readDestination } from './consent.ts';
 import type { NewMessage } from './new-messages.ts';
 import type { Draft, Refusal } from './read-send.ts';
@@ -32,6 +32,8 @@ export const MAX_PARTS = 10;
 export type Lookups = {
   readonly findRoute: FindRoute;
   readonly findPrice: FindPrice;
+  /** Returns true if any price depends on a window; omitted: none does. */
+  readonly dependsOnWindow?: () => boolean;
   readonly maySend: MaySend;
   readonly senderRules: SenderRules;
   readonly networks: NetworkFinder;
@@ -58,6 +60,7 @@ type Work = Omit<Filling<Prepared>, 'message'> & {
   readonly isOptedOut: IsOptedOut;
   readonly findSticky: FindSticky;
   readonly networkOf: NetworkOf;
+  readonly windowsOf: WindowsOf;
   readonly numberRules: NumberRules;
   unitMicros: number;
 };
@@ -135,7 +138,8 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
     (work) => {
       const { draft, message } = work;
       if (message.simulation) return null;
-      const price = work.tables.findPrice(billingOf(message, draft.template ?? null));
+      const windows = work.windowsOf(message);
+      const price = work.tables.findPrice({ ...billingOf(message, draft.template ?? null), windows });
       if (price === null) return 'no_price';
       work.unitMicros = price.unitMicros;
       message.priceMicros = price.priceMicros;
@@ -171,6 +175,9 @@ function contentFault({ channel, content, body }: Draft): Refusal | null {
 export type Requester = Pick<Actor, 'accountId' | 'keyId' | 'userId'> &
   Partial<Pick<Actor, 'numberRules'>> & { readonly smppCredentialId?: number };
 
+/** Findings about the recipients of drafts. */
+type Known = Pick<Work, 'findSticky' | 'networkOf' | 'windowsOf'>;
+
 /**
  * Runs a draft through the steps and writes nothing. The first failing step gives the reason. `isOptedOut` and
  * `findSticky` must have been made for the draft (src/messages/consent.ts, src/routing/sender-rules.ts).
@@ -180,9 +187,9 @@ export function prepare(
   draft: Draft,
   tables: Lookups,
   isOptedOut: IsOptedOut,
-  { findSticky = NO_STICKY, networkOf = NO_NETWORK }: Partial<Pick<Work, 'findSticky' | 'networkOf'>> = {},
+  { findSticky = NO_STICKY, networkOf = NO_NETWORK, windowsOf = NO_WINDOWS }: Partial<Known> = {},
 ): Prepared | { kind: 'refused'; refusal: Refusal } {
-  const work = begin(by, draft, tables, { id: idFor(draft), isOptedOut, findSticky, networkOf });
+  const work = begin(by, draft, tables, { id: idFor(draft), isOptedOut, findSticky, networkOf, windowsOf });
   for (const [, step] of STEPS) {
     const refusal = step(work);
     if (refusal !== null) return { kind: 'refused', refusal };
@@ -202,7 +209,7 @@ function routable(
   tables: Lookups,
   { isOptedOut, findSticky }: Pick<Work, 'isOptedOut' | 'findSticky'>,
 ): Routable | null {
-  const work = begin(by, draft, tables, { id: '', isOptedOut, findSticky, networkOf: NO_NETWORK });
+  const work = begin(by, draft, tables, { id: '', isOptedOut, findSticky, ...UNKNOWN });
   return STEPS.some(([name, step]) => name !== 'route' && step(work) !== null) ? null : work.message;
 }
 
@@ -211,7 +218,9 @@ const idFor = ({ priority, smpp, caller }: Draft): string =>
 
 type Examiner = Pick<Requester, 'accountId'> & Partial<Requester>;
 
-type Found = Pick<Work, 'isOptedOut' | 'findSticky' | 'networkOf'> & { readonly id: string };
+type Found = Known & Pick<Work, 'isOptedOut'> & { readonly id: string };
+
+const UNKNOWN = { networkOf: NO_NETWORK, windowsOf: NO_WINDOWS };
 
 const begin = (by: Examiner, draft: Draft, tables: Lookups, { id, ...found }: Found): Work => ({
   kind: 'prepared',
@@ -242,8 +251,15 @@ export type Examined = {
 const ABOUT_NUMBER: ReadonlySet<string> = new Set(['consent', 'route', 'price']);
 
 /** Runs a draft through the steps of `prepare` without stopping at the first rejection, for previews. */
-export function examine(by: Examiner, draft: Draft, tables: Lookups, isOptedOut: IsOptedOut): Examined {
-  const work = begin(by, draft, tables, { id: '', isOptedOut, findSticky: NO_STICKY, networkOf: NO_NETWORK });
+export function examine(
+  by: Examiner,
+  draft: Draft,
+  tables: Lookups,
+  isOptedOut: IsOptedOut,
+  windowsOf: WindowsOf = NO_WINDOWS,
+): Examined {
+  const found = { isOptedOut, findSticky: NO_STICKY, networkOf: NO_NETWORK, windowsOf };
+  const work = begin(by, draft, tables, { id: '', ...found });
   const refusals = STEPS.flatMap(([name, step]) => {
     if (ABOUT_NUMBER.has(name) && work.message.destination === '') return [];
     return step(work) ?? [];

@@ -139,14 +139,27 @@ export function priceBy(row: ListedPrice, { parts }: Pick<PriceQuery, 'parts'>):
   return { unitMicros, priceMicros: unitMicros * (perPart ? parts : 1), perPart, refundUndelivered };
 }
 
-/** Creates a price list in memory, because it is needed for every message; `reload` it after each change. */
-export function createPriceList(pool: Pool): { find: FindPrice; reload(): Promise<void> } {
+/** A price list in memory, because it is needed for every message. */
+type PriceList = {
+  readonly find: FindPrice;
+  /** Returns true if any price depends on a window. */
+  dependsOnWindow(): boolean;
+  /** Reads the list again; call it after each change. */
+  reload(): Promise<void>;
+};
+
+export function createPriceList(pool: Pool): PriceList {
   let find = pricing([]);
+  let hasWindows = false;
   let currencies: ReadonlyMap<number, string> = new Map();
   return {
     find: (message) => find({ ...message, currency: currencies.get(message.accountId ?? 0) ?? DEFAULT_CURRENCY }),
+    dependsOnWindow: () => hasWindows,
     async reload() {
-      [find, currencies] = [pricing(await listPrices(pool)), await listCurrencies(pool)];
+      const rows = await listPrices(pool);
+      currencies = await listCurrencies(pool);
+      find = pricing(rows);
+      hasWindows = rows.some(({ window }) => window !== ANY);
     },
   };
 }

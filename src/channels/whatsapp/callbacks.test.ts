@@ -36,6 +36,13 @@ const CONTACT = { profile: { name: 'Sheena Nelson' }, wa_id: '16505551234' };
 const inbound = (item: object, contacts: object[] = [CONTACT]): string =>
   notification(messagesChange({ contacts, messages: [{ id: 'wamid.IN', timestamp: '1749416383', ...item }] }));
 
+test('a message that an advertisement led to says so', () => {
+  const referral = { source_type: 'ad', source_id: '120', source_url: 'https://fb.me/x' };
+  const text = { from: '16505551234', type: 'text', text: { body: 'Hi' } };
+  const isFromAd = (item: object) => read(inbound(item)).inbounds.map(({ rich }) => rich?.fromAdvertisement ?? false);
+  expect([...isFromAd({ ...text, referral }), ...isFromAd(text)]).toEqual([true, false]);
+});
+
 describe('the challenge', () => {
   const query = { 'hub.mode': 'subscribe', 'hub.challenge': '1158201444', 'hub.verify_token': 'ours' };
 

@@ -1,5 +1,6 @@
 import { constantTimeEqual } from '../../core/secrets.ts';
 import { isUserId, toE164 } from '../../core/phone.ts';
+import { isRecord } from '../../core/schema.ts';
 import type { Inbound, InboundMedia, InboundNotice, InboundType, Notice, Receipt, ReceiptState } from '../carrier.ts';
 import { getList, getMember, getText } from '../settings.ts';
 import { isSigned, readGraphError, statusOfFailure } from './client.ts';
@@ -184,6 +185,7 @@ function readInbound(item: unknown, metadata: unknown, contacts: readonly unknow
       profileName: profileNameOf(source, contacts),
       ownNumber: digitsOf(getText(metadata, 'display_phone_number')),
       media,
+      ...(isRecord(getMember(item, 'referral')) && { fromAdvertisement: true }),
       ...(notice && { notice }),
     },
   };
