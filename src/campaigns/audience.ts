@@ -81,6 +81,8 @@ export type AudienceCount = {
   readonly breakdown: readonly BreakdownLine[];
   /** The price list that was used: it stays in force for the campaign. */
   readonly prices: readonly ListedPrice[];
+  /** The category of the WhatsApp template for which they are, in lower case; null: none. */
+  readonly whatsappCategory: string | null;
 };
 
 /** Number of entries in the lists or numbers of a campaign, before duplicates and unreadable numbers are excluded. */
@@ -91,7 +93,7 @@ export type AudienceSize = {
   readonly unreadable: number;
 };
 
-type Sums = Omit<AudienceCount, 'prices'> & { readonly estimatedMicros: number };
+type Sums = Omit<AudienceCount, 'prices' | 'whatsappCategory'> & { readonly estimatedMicros: number };
 
 /** Adds up the counts of one pass. The estimate is the sum of the breakdown, exact to the micro-unit. */
 export function sumAudience(

@@ -11,7 +11,7 @@ import { createMeter } from '../core/limits.ts';
 import { fromMicros, seesAmounts } from '../core/money.ts';
 import { DEFAULT_NUMBER_RULES, type NumberRules, type PhoneDetails, parsePhone, personOf } from '../core/phone.ts';
 import { SECOND_MS } from '../core/time.ts';
-import { listPricesToMany } from '../messages/billing.ts';
+import { findBilledTemplates, listPricesToMany } from '../messages/billing.ts';
 import { settleFrozen } from '../money/credit.ts';
 import { type ListedPrice } from '../money/pricing.ts';
 import { listRoutedPrefixes } from '../routing/routes.ts';
@@ -186,7 +186,8 @@ export async function calculateGoal(tx: Db, actor: Author, { id }: { id: number 
     plan.mode,
     sizeOf(campaign, versions),
   );
-  const goal = { ...sums, prices: plan.prices };
+  const templates = await findBilledTemplates(tx, { ...campaign, accountId });
+  const goal = { ...sums, prices: plan.prices, whatsappCategory: templates.WHATSAPP?.category ?? null };
   const listVersions = campaign.contactListIds.map((list) => versions.find((v) => v.id === list)?.version ?? 0);
   const counted = { goal, version: campaign.version, listVersions, estimatedMicros };
   if ((await updateAudience(tx, { accountId, id, ...counted })) === 0)
