@@ -5278,6 +5278,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/operator/v1/billing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare the charges of WhatsApp with those of accounts, by day and category
+         * @description The newest day first. A difference means that prices, templates or windows are not as Meta sees them.
+         *
+         *     For operators of the gateway.
+         */
+        get: operations["operatorListBilling"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/operator/v1/fence": {
         parameters: {
             query?: never;
@@ -26652,6 +26674,54 @@ export interface operations {
             409: components["responses"]["Error409"];
             413: components["responses"]["Error413"];
             415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorListBilling: {
+        parameters: {
+            query?: {
+                /** @description The first day, in UTC; default: six days before `to`. */
+                from?: string;
+                /** @description The last day, in UTC; default: today. At most 31 days. */
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** Format: date */
+                            day: string;
+                            /** @description The category in the words of the network. */
+                            category: string;
+                            /** @description Delivered messages about whose charge the network has reported. */
+                            messages: number;
+                            /** @description Those for which the network charges. */
+                            billed: number;
+                            /** @description Those for which their account has paid. */
+                            charged: number;
+                            /** @description Those that only one side charges for, and those that were priced in another category. */
+                            differing: number;
+                            /** @description What their accounts have paid, in currency units. */
+                            earned: number;
+                        }[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
             503: components["responses"]["Error503"];

@@ -1635,6 +1635,7 @@ CREATE TABLE message (
   smpp_credential_id bigint,
   data_coding smallint,
   tlvs bytea,
+  price_category text,
   CONSTRAINT message_pkey PRIMARY KEY (account_id, id)
 ) PARTITION BY RANGE (id);
 
@@ -1643,6 +1644,25 @@ ALTER TABLE message ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON message AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 
 COMMENT ON TABLE message IS 'facts';
+
+CREATE TABLE message_billing (
+  account_id bigint NOT NULL,
+  message_id uuid NOT NULL,
+  billable boolean NOT NULL,
+  model text NOT NULL,
+  type text NOT NULL,
+  category text NOT NULL,
+  reported_at timestamp with time zone NOT NULL,
+  CONSTRAINT message_billing_pkey PRIMARY KEY (account_id, message_id)
+);
+
+CREATE INDEX message_billing_reported ON message_billing USING btree (reported_at);
+
+ALTER TABLE message_billing ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY tenant ON message_billing AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+
+COMMENT ON TABLE message_billing IS 'facts';
 
 CREATE TABLE message_deadline (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,

@@ -144,6 +144,7 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
       work.unitMicros = price.unitMicros;
       message.priceMicros = price.priceMicros;
       message.refundUndelivered = price.refundUndelivered;
+      message.priceCategory = price.category;
       return null;
     },
   ],
@@ -305,6 +306,7 @@ const toMessage = (by: Examiner, draft: Draft, id: string): NewMessage => ({
   scheduledAt: draft.scheduledAt,
   priceMicros: 0,
   refundUndelivered: false,
+  priceCategory: null,
   apiKeyId: by.keyId ?? null,
   userId: by.keyId === null ? (by.userId ?? null) : null,
   smppCredentialId: by.smppCredentialId ?? null,

@@ -38,6 +38,8 @@ export type MessagePrice = {
   readonly priceMicros: number;
   /** True if each part is charged. */
   readonly perPart: boolean;
+  /** The category of the price or, if it is for any, the most general one of the message; null if it has none. */
+  readonly category: string | null;
   /** True if the price is returned when the message is not delivered. */
   readonly refundUndelivered: boolean;
 };
@@ -133,10 +135,14 @@ export function pricing(rows: readonly ListedPrice[]): FindPrice {
 }
 
 /** Prices a message by a row of a price list. */
-export function priceBy(row: ListedPrice, { parts }: Pick<PriceQuery, 'parts'>): MessagePrice {
+export function priceBy(
+  row: ListedPrice,
+  { parts, categories = [] }: Pick<PriceQuery, 'parts' | 'categories'>,
+): MessagePrice {
   const { unitMicros, refundUndelivered } = row;
   const perPart = isPerPart(row);
-  return { unitMicros, priceMicros: unitMicros * (perPart ? parts : 1), perPart, refundUndelivered };
+  const category = row.category === undefined || row.category === ANY ? (categories.at(-1) ?? null) : row.category;
+  return { unitMicros, priceMicros: unitMicros * (perPart ? parts : 1), perPart, category, refundUndelivered };
 }
 
 /** A price list in memory, because it is needed for every message. */

@@ -352,7 +352,19 @@ function readStatus(item: unknown, phoneNumberId: string): Receipt | null {
     destination: getText(item, 'recipient_id') || getText(item, 'recipient_user_id'),
     sender: phoneNumberId,
     raw: errors.length > 0 ? errorsText(errors) : JSON.stringify(item).slice(0, MAX_RAW_LENGTH).toWellFormed(),
+    ...readBilling(item, status),
   };
+}
+
+/** Reads the charge of a message (Cloud API, status webhooks), which is due if the message is delivered. */
+function readBilling(item: unknown, status: string): Pick<Receipt, 'billing'> {
+  const pricing = getMember(item, 'pricing');
+  if (!isRecord(pricing) || status === 'failed') return {};
+  const textOf = (name: string): string => shorten(getText(pricing, name), 50);
+  const [type, category] = [textOf('type'), textOf('category')];
+  const flag = getMember(pricing, 'billable');
+  const billable = typeof flag === 'boolean' ? flag : type === 'regular';
+  return { billing: { billable, model: textOf('pricing_model'), type, category } };
 }
 
 /** Failures are shown to people, so they get the network's text instead of its JSON. */
