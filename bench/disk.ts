@@ -1,7 +1,7 @@
-import { createMetrics } from '../src/core/metrics.ts';
-import { silentLog } from '../src/core/log.ts';
 import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
+import { silentLog } from '../src/core/log.ts';
+import { createMetrics } from '../src/core/metrics.ts';
 import { receiveIntoInbox } from '../src/inbox/receive.ts';
 import { createInboundInbox } from '../src/messages/inbound.ts';
 import { sendCampaign } from './campaign.ts';

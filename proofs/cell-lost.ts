@@ -10,7 +10,7 @@ import { compare, hasEnded } from './lib/compare.ts';
 import { type Front, startFront } from './lib/front.ts';
 import { destinationOf, exportStatuses, listEverUnknown, listUnknownOutcomes, untilIdle } from './lib/messages.ts';
 import { type Process, startProcess } from './lib/processes.ts';
-import { faultFlags, type Findings, judge, type Mode, type Proof, type Run } from './lib/proof.ts';
+import { type Findings, faultFlags, judge, type Mode, type Proof, type Run } from './lib/proof.ts';
 import { type Account, openStage, type Stage } from './lib/stage.ts';
 
 type Size = { readonly losses: number; readonly phaseMs: number };

@@ -1,8 +1,8 @@
 import { Command } from 'commander';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { apiDeps } from '../test/support/http/api.ts';
 import { type CommandResult, commandsOn } from '../test/support/command.ts';
 import { testDatabase } from '../test/support/database.ts';
+import { apiDeps } from '../test/support/http/api.ts';
 import { buildApi } from './api.ts';
 import { COMMANDS } from './commands.ts';
 import type { CommandContext } from './core/cli.ts';

@@ -12,10 +12,8 @@ import {
   openBase,
   openSandbox,
   openSession,
-  openTracing,
   type Stopping,
   startWith,
-  traceReceipts,
   warnSandboxNotRunning,
 } from './base.ts';
 import { startLoop } from './core/background.ts';
@@ -23,9 +21,9 @@ import type { Config } from './core/config.ts';
 import { createReports } from './core/db/reports.ts';
 import { createSharedLimiter } from './core/db/shared-limiter.ts';
 import type { WorkerSession } from './core/db/worker-session.ts';
+import { faultPoint } from './core/faults.ts';
 import { healthRoutes } from './core/http/health.ts';
 import { closeWithin, createServer, listen } from './core/http/server.ts';
-import { faultPoint } from './core/faults.ts';
 import { type AnswerStore, createAnswerStore } from './core/idempotency.ts';
 import type { Log } from './core/log.ts';
 import { collectProcessMetrics, createMetrics, type Metrics, reportOf, showReports } from './core/metrics.ts';
@@ -56,6 +54,7 @@ import { remotePage } from './sandbox/sandbox-commands.ts';
 import type { Sandbox } from './sandbox/sandbox-store.ts';
 import { countUnreadable } from './smpp/session.ts';
 import { countRefusedConnections, countSubmits, type SmppServer, startSmppServer } from './smpp-server/server.ts';
+import { openTracing, traceReceipts } from './traces.ts';
 import { SMPP_CHANNEL } from './webhooks/smpp-outbox.ts';
 import { createTaskRunner, FOLLOWERS, startWorker } from './worker.ts';
 

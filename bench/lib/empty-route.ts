@@ -1,8 +1,8 @@
 import Fastify from 'fastify';
-import { apiDeps } from '../../test/support/http/api.ts';
-import { actor } from '../../test/support/drafts.ts';
 import { buildApi } from '../../src/api.ts';
 import { newId } from '../../src/core/ids.ts';
+import { actor } from '../../test/support/drafts.ts';
+import { apiDeps } from '../../test/support/http/api.ts';
 import { type Running, runScript } from './processes.ts';
 
 /** A process with a route that takes the body of a single send. */

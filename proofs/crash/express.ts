@@ -4,8 +4,8 @@ import { limitsOf } from '../lib/carrier.ts';
 import { compare, hasEnded } from '../lib/compare.ts';
 import { type Crew, killPoints, killPostgres, NEXT_SUBMIT_MS, startProcesses, untilSubmits } from '../lib/kills.ts';
 import { destinationOf, exportStatuses, listEverUnknown, listUnknownOutcomes, untilIdle } from '../lib/messages.ts';
-import { type Findings, judge, type Mode, oneOf, type Proof, type Run } from '../lib/proof.ts';
 import type { Process } from '../lib/processes.ts';
+import { type Findings, judge, type Mode, oneOf, type Proof, type Run } from '../lib/proof.ts';
 import { openStage, type Stage } from '../lib/stage.ts';
 import { COMMIT_BEFORE_DISK, NO_INTENTS } from '../sabotage/in-database.ts';
 

@@ -9,12 +9,12 @@ import { exportStatuses, listEverUnknown, type StatusRecord } from '../lib/messa
 import { pollUntilDone } from '../lib/poll.ts';
 import { type Findings, judge, type Mode, type Proof, type Run } from '../lib/proof.ts';
 import type { Account, Stage } from '../lib/stage.ts';
+import { QUEUE_STAYS } from '../sabotage/in-database.ts';
 import { compare as compareEvents } from '../webhooks/compare.ts';
 import { type Receivers, startReceivers } from '../webhooks/receivers.ts';
 import { type Cells, openCells } from './cells.ts';
 import { type MoveResult, runMove } from './mover.ts';
 import { startTraffic, type Traffic } from './traffic.ts';
-import { QUEUE_STAYS } from '../sabotage/in-database.ts';
 
 /**
  * Every other move is killed once, and then run again. In the other moves, a worker is killed. The account sends all the time, and

@@ -16,8 +16,8 @@ import {
 import { transaction } from '../core/db/transaction.ts';
 import { MINUTE_MS } from '../core/time.ts';
 import { MISSED_AFTER } from '../dispatch/store.ts';
-import type { RevocableMessage } from '../messages/next-channel.ts';
 import type { Queued } from '../messages/new-messages.ts';
+import type { RevocableMessage } from '../messages/next-channel.ts';
 import type { Lookups } from '../messages/prepare.ts';
 import { freezeUpTo, settleFrozen } from '../money/credit.ts';
 import type { ListedPrice } from '../money/pricing.ts';

@@ -1,5 +1,5 @@
-import { PLACEHOLDERS } from '../contacts/contact-fields.ts';
 import { type Static, Type } from 'typebox';
+import { PLACEHOLDERS } from '../contacts/contact-fields.ts';
 import { shownAmount } from '../core/money.ts';
 import { id, instant, orNull } from '../core/schema.ts';
 import { Fallback } from '../messages/send-schema.ts';

@@ -7,8 +7,8 @@ import {
   type Placeholder,
 } from '../contacts/contact-fields.ts';
 import type { FieldRow } from '../contacts/fields.ts';
-import { foldText } from '../core/fold.ts';
 import { join, type Sql, sql } from '../core/db/query.ts';
+import { foldText } from '../core/fold.ts';
 import { splitPlaceholders } from '../core/schema.ts';
 
 /** A field of a contact: a standard field, a custom field by its id, or null if no such field is known. */

@@ -1,4 +1,3 @@
-import { createMetrics } from '../core/metrics.ts';
 import type { Pool } from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { listChunks, queueMessages, resultOf, statesOf } from '../../test/support/queue.ts';
@@ -10,6 +9,7 @@ import { exec, many, one, raw, sql } from '../core/db/query.ts';
 import { tenant, tenantTransaction, transaction } from '../core/db/transaction.ts';
 import { silentLog } from '../core/log.ts';
 import { STATUS } from '../core/message-state.ts';
+import { createMetrics } from '../core/metrics.ts';
 import { claimChunks } from '../dispatch/store.ts';
 import { receiveIntoInbox } from '../inbox/receive.ts';
 import { createInboundInbox } from '../messages/inbound.ts';

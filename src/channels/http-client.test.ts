@@ -75,12 +75,13 @@ test('a server that says Continue unasked is understood, in any pieces, over one
   const server = createTcpServer((socket) => {
     connections += 1;
     socket.setNoDelay(true);
-    socket.on('data', async () => {
-      for (const piece of pieces[served++] ?? []) {
+    const answer = async (own: readonly string[]): Promise<void> => {
+      for (const piece of own) {
         socket.write(piece, 'latin1');
         await new Promise(setImmediate);
       }
-    });
+    };
+    socket.on('data', () => void answer(pieces[served++] ?? []));
   });
   const { origin } = await listen(server);
   onTestFinished(() => void server.close());

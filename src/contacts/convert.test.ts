@@ -5,9 +5,9 @@ import { makeXlsx } from '../../test/support/files/archive.ts';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { DEFAULT_NUMBER_RULES } from '../core/phone.ts';
 import { openTemporaryFile } from '../core/storage.ts';
+import { readFile } from './import-reader.ts';
 import { unpackRows } from './import-rows.ts';
 import { type Conversion, convertFile } from './import-thread.ts';
-import { readFile } from './import-reader.ts';
 
 let folder: string;
 beforeAll(async () => {
@@ -95,8 +95,15 @@ test('a file that takes more memory than the thread may use is refused, and the 
 
 test('large files of one account do not keep the file of another one waiting', async () => {
   const ended: string[] = [];
+  const all = Promise.withResolvers<void>();
+  let written = 0;
   const readAs = async (name: string, accountId: number, rows: number): Promise<void> => {
-    await read(csvOf(rows), (conversion) => readFile(accountId, conversion));
+    await read(csvOf(rows), async (conversion) => {
+      if (++written === 3) all.resolve();
+      await all.promise;
+      // With limits of their own no file gets a thread that is loaded already.
+      return readFile(accountId, conversion, { heap: { maxOldGenerationSizeMb: 256 } });
+    });
     ended.push(name);
   };
   await Promise.all([readAs('first of A', 1, 5000), readAs('second of A', 1, 5001), readAs('first of B', 2, 1)]);

@@ -33,11 +33,11 @@ import { listFields } from './fields.ts';
 import { refuseUnknownList, startImport } from './import.ts';
 import { LIMITS } from './import-check.ts';
 import { readSettings } from './import-columns.ts';
+import { readFile, readFilePreview } from './import-reader.ts';
 import * as schema from './import-schema.ts';
 import { answerImport, findImportOrThrow } from './import-schema.ts';
 import { countImports, countRejects, listImports, listRejectsWith, rejectsCsv } from './import-store.ts';
 import type { FileKind } from './import-thread.ts';
-import { readFile, readFilePreview } from './import-reader.ts';
 import { findBook } from './limits.ts';
 
 const PATH = '/api/partner-gateway/v1/contacts';

@@ -10,10 +10,11 @@ import { AppError, type FieldError, invalidFields } from '../core/errors.ts';
 import { foldText } from '../core/fold.ts';
 import { type Job, job } from '../core/jobs.ts';
 import type { Log } from '../core/log.ts';
+import { personOf } from '../core/phone.ts';
 import { HOUR_MS } from '../core/time.ts';
 import { type OptOut, optOut } from '../messages/consent.ts';
-import { type Upserted, type UpsertRow, upsertContacts } from './contacts.ts';
 import { type OwnFields, readOwn } from './contact-fields.ts';
+import { type Upserted, type UpsertRow, upsertContacts } from './contacts.ts';
 import { createField, type FieldRow, type FieldValue, listFields } from './fields.ts';
 import type { Column } from './import-check.ts';
 import { type NameOrder, type SplitName, splitName } from './import-cleaning.ts';
@@ -27,7 +28,6 @@ import { claimBook, findBook, limitsOf } from './limits.ts';
 import { addImportedContacts } from './list-members.ts';
 import { findList } from './lists.ts';
 import { newContact } from './read.ts';
-import { personOf } from '../core/phone.ts';
 import { listIdsByPerson } from './store.ts';
 
 /** Maximum number of rows that are imported within the request. */

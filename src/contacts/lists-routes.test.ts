@@ -4,12 +4,12 @@ import { apiKeyRoutes } from '../accounts/api-key-routes.ts';
 import { listAuditEntries } from '../accounts/audit.ts';
 import { SCOPES } from '../core/actor.ts';
 import { many, one, sql } from '../core/db/query.ts';
+import { parsePhone } from '../core/phone.ts';
 import type { NewAccount } from '../operate/account-commands.ts';
 import { updateContactCount } from './limits.ts';
 import { listRoutes } from './list-routes.ts';
-import { parsePhone } from '../core/phone.ts';
-import { newContact } from './read.ts';
 import { findList } from './lists.ts';
+import { newContact } from './read.ts';
 import { contactRoutes } from './routes.ts';
 import { insertContacts } from './store.ts';
 

@@ -6,13 +6,13 @@ import type { Db } from '../core/db/query.ts';
 import { tenant, tenantTransaction, transaction } from '../core/db/transaction.ts';
 import { parsePhone } from '../core/phone.ts';
 import { createAccount, createDemoAccount } from '../operate/account-commands.ts';
+import { registerOperations } from '../operations.ts';
 import { createContact, recordLastContacts, recordReachability, type UpsertRow, upsertContacts } from './contacts.ts';
 import { findBook, updateLimits } from './limits.ts';
 import { addToLists } from './list-members.ts';
 import { createList, listLists } from './lists.ts';
 import { findContacts, newContact } from './read.ts';
 import { findContact } from './store.ts';
-import { registerOperations } from '../operations.ts';
 
 const database = testDatabase();
 let accountId: number;

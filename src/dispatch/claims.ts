@@ -5,8 +5,8 @@ import { endsOf, int, rowsOf, uuids } from '../core/db/columns.ts';
 import { as, columns, type Db, exec, many, plainArray, type RowOf, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import type { Log } from '../core/log.ts';
-import { type Held, type HeldChunk, isUrgent, type Job, NO_PRIORITY, URGENT } from './held.ts';
 import { moveUnwrittenToQueue } from './express.ts';
+import { type Held, type HeldChunk, isUrgent, type Job, NO_PRIORITY, URGENT } from './held.ts';
 import * as db from './store.ts';
 import { type Chunk, COPIED_COLUMNS, deleteChunks, moveChunkToQueue } from './store.ts';
 

@@ -7,7 +7,7 @@ import {
   type ScriptedCarrier,
 } from '../../test/support/carriers/scripted-carrier.ts';
 import { testDatabase } from '../../test/support/database.ts';
-import { actor, addBalances, draft, freeOver, flatPrice } from '../../test/support/drafts.ts';
+import { actor, addBalances, draft, flatPrice, freeOver } from '../../test/support/drafts.ts';
 import { countLockWaits } from '../../test/support/lock-waits.ts';
 import { startLostAnswers } from '../../test/support/lost-answers.ts';
 import { pumpOn } from '../../test/support/pump.ts';

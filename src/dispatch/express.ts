@@ -4,8 +4,8 @@ import { bigint, endsOf, input, insertRows, int, smallint, text, uuids } from '.
 import { type Db, exec, many, one, onePlan, plainArray, type Sql, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import type { Metrics } from '../core/metrics.ts';
-import type { Chunk, NewChunk } from './store.ts';
 import { type Held, type HeldChunk, isUrgent, type Job, URGENT } from './held.ts';
+import type { Chunk, NewChunk } from './store.ts';
 
 /**
  * Slots of a connection's window and a share of its rate, reserved in memory for the first messages of a chunk. They are

@@ -3,20 +3,20 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import type { Outcome } from '../channels/carrier.ts';
 import {
+  bulkSize,
   createGatherer,
   createSignal,
-  yieldToSingles,
   hasSingles,
-  bulkSize,
   SMALL_BATCH,
   type Task,
+  yieldToSingles,
 } from '../core/background.ts';
 import { createTokenBucket } from '../core/limits.ts';
 import type { Log } from '../core/log.ts';
 import { SECOND_MS } from '../core/time.ts';
 import { type ClaimDeps, createClaims } from './claims.ts';
-import { createLane, type Lane } from './express.ts';
 import { commitTurn, listNextConnections, type OwnedChunks, rescueChunks, type Settle } from './commit.ts';
+import { createLane, type Lane } from './express.ts';
 import {
   createHeld,
   type HeldChunk,

@@ -5,10 +5,10 @@ import { readXlsx } from 'hucre/xlsx';
 import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { actor } from '../../test/support/drafts.ts';
+import { runJobs } from '../../test/support/jobs.ts';
 import { newMessage } from '../../test/support/queue.ts';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { until } from '../../test/support/until.ts';
-import { runJobs } from '../../test/support/jobs.ts';
 import { bitOf, CHANNELS } from '../core/channels.ts';
 import { exec, many, one, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
@@ -22,8 +22,8 @@ import { insertMessages } from '../messages/new-messages.ts';
 import { listRecordsById, toStatusRecord } from '../messages/status.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import { expireExports, exportJob } from './make.ts';
-import * as db from './store.ts';
 import type { ExportFormat, ExportRequest } from './store.ts';
+import * as db from './store.ts';
 
 const database = testDatabase();
 

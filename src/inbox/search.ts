@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox';
-import { foldText } from '../core/fold.ts';
 import type { Actor } from '../core/actor.ts';
 import { as, columns, type Db, many, type RowOf, sql } from '../core/db/query.ts';
 import { tenant } from '../core/db/transaction.ts';
+import { foldText } from '../core/fold.ts';
 import type { App, PlatformDeps } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { type FindFiles, toConversationOut, toMessagesOut } from './conversations.ts';

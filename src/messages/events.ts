@@ -129,7 +129,7 @@ async function listCombined(
 }
 
 /** Records ends of messages for their campaigns; workers are woken when the transaction commits. */
-export async function insertCampaignEnds(db: Db, rows: readonly CampaignEnds[]): Promise<void> {
+async function insertCampaignEnds(db: Db, rows: readonly CampaignEnds[]): Promise<void> {
   await exec(
     db,
     sql`WITH written AS (

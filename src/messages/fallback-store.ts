@@ -1,12 +1,33 @@
+import type { Content } from '../channels/carrier.ts';
 import type { Channel } from '../core/channels.ts';
 import { bigint, input, insertRows, int, json, rowsOf, timestamptz, uuid } from '../core/db/columns.ts';
 import { as, columns, type Db, exec, many, one, type RowOf, sql } from '../core/db/query.ts';
 import { boundsOf } from '../core/ids.ts';
 import { INHERITED, type Inherited } from './new-messages.ts';
-import type { NextChannel } from './next-channel.ts';
 
 /** NOTIFY channel that is raised when a message with a fallback has reached a final state. */
 export const FALLBACKS_CHANNEL = 'heliograph_fallbacks';
+
+/** Conditions under which the message on a channel is followed by one on the next channel. */
+export type FollowRule = {
+  /** Time that the message has, from when its carrier has taken it. */
+  readonly afterSeconds: number;
+  /** Longest wait of the message until a carrier takes it; null: as long as it is valid. */
+  readonly maxWaitSeconds: number | null;
+  /** Names of the only failures of the message that are followed; null: all of them. */
+  readonly onStatus: readonly string[] | null;
+};
+
+/**
+ * A message on another channel that is sent when the one before it fails or takes too long, with the rule for the one
+ * before it. It is stored after its checks.
+ */
+export type NextChannel = FollowRule & {
+  readonly channel: Channel;
+  readonly sender: string;
+  readonly body: string;
+  readonly content: Content | null;
+};
 
 /** The key of a message. */
 export type Key = { readonly accountId: number; readonly id: string };

@@ -11,13 +11,12 @@ import { endMessages } from './end.ts';
 import { insertEvents } from './events.ts';
 import { insertOpenStates } from './expiry.ts';
 import * as db from './fallback-store.ts';
-import { FALLBACKS_CHANNEL, type FallbackMessage, findNextFallbackMs } from './fallback-store.ts';
+import { FALLBACKS_CHANNEL, type FallbackMessage, findNextFallbackMs, type NextChannel } from './fallback-store.ts';
 import { validUntilOf } from './load.ts';
 import { inheritedOf, insertMessages, type NewMessage, newMessage } from './new-messages.ts';
 import {
   decideNext,
   type Followed,
-  type NextChannel,
   type NextStep,
   REVOKE_LEASE_MS,
   REVOKE_RETRY_MS,

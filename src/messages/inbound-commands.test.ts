@@ -1,14 +1,14 @@
-import { createMetrics } from '../core/metrics.ts';
-import { silentLog } from '../core/log.ts';
 import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { reset } from '../../test/support/reset.ts';
 import { runCommand } from '../core/cli.ts';
 import { sql } from '../core/db/query.ts';
+import { silentLog } from '../core/log.ts';
+import { createMetrics } from '../core/metrics.ts';
 import { receiveIntoInbox } from '../inbox/receive.ts';
 import { createAccount } from '../operate/account-commands.ts';
-import { insertConnection } from '../routing/connection-store.ts';
 import { registerOperations } from '../operations.ts';
+import { insertConnection } from '../routing/connection-store.ts';
 import { createInboundInbox, registerInboundCommands } from './inbound.ts';
 
 const { pool, connectionString } = testDatabase();

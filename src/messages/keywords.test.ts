@@ -1,4 +1,3 @@
-import { createMetrics } from '../core/metrics.ts';
 import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { freeOver } from '../../test/support/drafts.ts';
@@ -10,6 +9,7 @@ import { transaction } from '../core/db/transaction.ts';
 import { newId } from '../core/ids.ts';
 import { silentLog } from '../core/log.ts';
 import { openMail, type QueuedMail } from '../core/mail.ts';
+import { createMetrics } from '../core/metrics.ts';
 import type { PostRequest, PostResult } from '../core/outbound-post.ts';
 import { createSecretKey } from '../core/secrets.ts';
 import { createWaker } from '../dispatch/pump.ts';

@@ -170,7 +170,7 @@ describe('a fallback becomes due', () => {
     await insertMessages(pool, [message]);
     await exec(
       pool,
-      sql`INSERT INTO message_fallback (account_id, message_id, hops, due_at)
+      sql`INSERT INTO message_fallback (account_id, message_id, next_channels, due_at)
           VALUES (1, ${message.id}, '[]', 'infinity')`,
     );
     return message.id;

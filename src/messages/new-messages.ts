@@ -16,8 +16,8 @@ import {
 import { as, columns, type Db, exec, many, onePlan, type RowOf, sql } from '../core/db/query.ts';
 import { timeOfId } from '../core/ids.ts';
 import type { Tracing } from '../core/tracing.ts';
-import type { Waker } from '../dispatch/pump.ts';
 import { isUrgent } from '../dispatch/held.ts';
+import type { Waker } from '../dispatch/pump.ts';
 import type { NewChunk } from '../dispatch/store.ts';
 import type { StoredContent } from '../templates/content.ts';
 

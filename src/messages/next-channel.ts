@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { Content } from '../channels/carrier.ts';
+
 import { CHANNEL, type Channel } from '../core/channels.ts';
 import { bigint, rowsOf, uuid } from '../core/db/columns.ts';
 import { type Db, many, sql } from '../core/db/query.ts';
@@ -10,17 +10,8 @@ import { MINUTE_MS, SECOND_MS } from '../core/time.ts';
 import { endMessages, insertUnknowns } from './end.ts';
 import { insertEvents, type NewEvent } from './events.ts';
 import { type Key, withdrawFromQueue } from './expiry.ts';
+import type { FollowRule } from './fallback-store.ts';
 import type { StateMove } from './store.ts';
-
-/** Conditions under which the message on a channel is followed by one on the next channel. */
-export type FollowRule = {
-  /** Time that the message has, from when its carrier has taken it. */
-  readonly afterSeconds: number;
-  /** Longest wait of the message until a carrier takes it; null: as long as it is valid. */
-  readonly maxWaitSeconds: number | null;
-  /** Names of the only failures of the message that are followed; null: all of them. */
-  readonly onStatus: readonly string[] | null;
-};
 
 /** The settings of a send or a campaign that its rules are made of. */
 type FallbackSettings = {
@@ -39,19 +30,8 @@ export const followRule = ({ after, maxWait, onStatus }: FallbackSettings, chann
   onStatus: onStatus ?? null,
 });
 
-/**
- * A message on another channel that is sent when the one before it fails or takes too long, with the rule for the one
- * before it. It is stored after its checks.
- */
-export type NextChannel = FollowRule & {
-  readonly channel: Channel;
-  readonly sender: string;
-  readonly body: string;
-  readonly content: Content | null;
-};
-
 /** The error code of messages that ended DELETED because their network revoked them in favour of another channel. */
-export const REVOKED = 'REVOKED';
+const REVOKED = 'REVOKED';
 /**
  * The error code of messages that ended DELETED because no carrier had taken them within `fallback.maxWait`, and the
  * reason why the next channel was tried.

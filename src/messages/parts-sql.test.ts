@@ -57,8 +57,8 @@ test('the parts of the messages that are named are listed, and none in the name 
   const [first, last] = outer(1);
   const rows = await listPartStatuses(pool, { keys: outer(1), ...bounds });
   expect(rows.toSorted((a, b) => (a.messageId < b.messageId ? -1 : 1))).toEqual([
-    { ...first, parts: 2, statuses: [STATUS.ACCEPTED], doneAt: null },
-    { ...last, parts: 2, statuses: [STATUS.ACCEPTED, STATUS.ACCEPTED], doneAt: null },
+    { ...first, longReceipts: 'all', parts: 2, statuses: [STATUS.ACCEPTED], doneAt: null },
+    { ...last, longReceipts: 'all', parts: 2, statuses: [STATUS.ACCEPTED, STATUS.ACCEPTED], doneAt: null },
   ]);
   expect(await listPartStatuses(pool, { keys: outer(2), ...bounds })).toEqual([]);
 });

@@ -1,4 +1,3 @@
-import { createMetrics } from '../core/metrics.ts';
 import { randomBytes } from 'node:crypto';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
@@ -6,6 +5,7 @@ import { reset } from '../../test/support/reset.ts';
 import { loadConfig } from '../core/config.ts';
 import { exec, many, sql } from '../core/db/query.ts';
 import { silentLog } from '../core/log.ts';
+import { createMetrics } from '../core/metrics.ts';
 import { createSecretKey } from '../core/secrets.ts';
 import { systemClock } from '../core/time.ts';
 import { createConnection } from '../routing/connections.ts';

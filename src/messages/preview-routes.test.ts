@@ -1,5 +1,5 @@
-import { flatPrice } from '../../test/support/drafts.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { flatPrice } from '../../test/support/drafts.ts';
 import { newKey, openRoutes } from '../../test/support/http/routes.ts';
 import { exec, one, sql } from '../core/db/query.ts';
 import { NO_ROUTE } from '../routing/choice.ts';

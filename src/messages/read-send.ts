@@ -11,7 +11,7 @@ import { isInGroup, udhFault } from '../smpp/text.ts';
 import type { StoredContent } from '../templates/content.ts';
 import type { ReceiptRequest } from '../webhooks/smpp-outbox.ts';
 import type { BilledTemplate } from './billing.ts';
-import type { NextChannel } from './next-channel.ts';
+import type { NextChannel } from './fallback-store.ts';
 import type { BulkIn, MessageServerIn, SendIn } from './send-schema.ts';
 
 /**

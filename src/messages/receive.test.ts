@@ -1,4 +1,3 @@
-import { createMetrics } from '../core/metrics.ts';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { reset } from '../../test/support/reset.ts';
@@ -6,6 +5,7 @@ import type { Inbound } from '../channels/carrier.ts';
 import { createPool } from '../core/db/pool.ts';
 import { exec, many, sql } from '../core/db/query.ts';
 import { silentLog } from '../core/log.ts';
+import { createMetrics } from '../core/metrics.ts';
 import { receiveIntoInbox } from '../inbox/receive.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import { insertConnection } from '../routing/connection-store.ts';

@@ -7,12 +7,12 @@ import type { Outcome } from '../channels/carrier.ts';
 import { runCommand } from '../core/cli.ts';
 import { exec, sql } from '../core/db/query.ts';
 import { newId } from '../core/ids.ts';
+import { registerOperations } from '../operations.ts';
 import { insertConnection } from '../routing/connection-store.ts';
 import { insertMessages } from './new-messages.ts';
 import { insertReceiptBatches, listOpenSubmits, reconcileReceipts } from './receipt-store.ts';
 import { processReceipts } from './receipts.ts';
 import { settleOutcomes } from './settle.ts';
-import { registerOperations } from '../operations.ts';
 
 const { pool, connectionString } = testDatabase();
 

@@ -61,7 +61,7 @@ test('a campaign that is cancelled, or in no state to send, does not wait', asyn
 test('a single send that waits for its fallback is unsent', async () => {
   await exec(
     pool,
-    sql`INSERT INTO message_fallback (account_id, message_id, hops)
+    sql`INSERT INTO message_fallback (account_id, message_id, next_channels)
         VALUES (${stage.accountId}, gen_random_uuid(), '[]')`,
   );
   expect(await isUnsent()).toBe(true);

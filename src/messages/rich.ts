@@ -24,7 +24,8 @@ import {
 } from '../templates/schema.ts';
 import { findUsableTemplate, findUsableTemplateByName, type Template } from '../templates/store.ts';
 import { type BilledTemplate, billedTemplate } from './billing.ts';
-import { followRule, type NextChannel } from './next-channel.ts';
+import type { NextChannel } from './fallback-store.ts';
+import { followRule } from './next-channel.ts';
 import { MAX_PARTS } from './prepare.ts';
 import {
   clientIdFaults,

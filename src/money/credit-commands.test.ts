@@ -5,8 +5,8 @@ import { createAccountWithCredit, readBooks } from '../../test/support/money.ts'
 import { many, one, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { registerAccountCommands } from '../operate/account-commands.ts';
-import { freeze } from './credit.ts';
 import { registerOperations } from '../operations.ts';
+import { freeze } from './credit.ts';
 
 const database = testDatabase();
 const { pool } = database;

@@ -1,11 +1,11 @@
 import { beforeAll, expect, test } from 'vitest';
 import { type CommandResult, commandsOn } from '../../test/support/command.ts';
 import { testDatabase } from '../../test/support/database.ts';
+import { flatPrice } from '../../test/support/drafts.ts';
+import { CHANNELS } from '../core/channels.ts';
+import { registerOperations } from '../operations.ts';
 import { listPrices } from './prices.ts';
 import { createPriceList } from './pricing.ts';
-import { CHANNELS } from '../core/channels.ts';
-import { flatPrice } from '../../test/support/drafts.ts';
-import { registerOperations } from '../operations.ts';
 
 const database = testDatabase();
 const { pool } = database;

@@ -5,8 +5,8 @@ import { exec, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { createGuard } from '../core/outbound.ts';
 import { createSecretKey } from '../core/secrets.ts';
-import { addTarget } from './alert-targets.ts';
 import { registerOperations } from '../operations.ts';
+import { addTarget } from './alert-targets.ts';
 
 const database = testDatabase();
 const { pool } = database;

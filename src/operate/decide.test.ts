@@ -26,7 +26,7 @@ test('what is discarded is followed by no other channel, and what came later kee
   for (const id of [before, after])
     await exec(
       pool,
-      sql`INSERT INTO message_fallback (account_id, message_id, hops) VALUES (${accountId}, ${id}, '[]')`,
+      sql`INSERT INTO message_fallback (account_id, message_id, next_channels) VALUES (${accountId}, ${id}, '[]')`,
     );
   expect(await discard()).toBe(0);
   expect(await many(pool, sql`SELECT message_id AS id FROM message_fallback`)).toEqual([{ id: after }]);

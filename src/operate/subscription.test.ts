@@ -5,8 +5,8 @@ import { operatorAuthor } from '../accounts/audit.ts';
 import { CHANNELS } from '../core/channels.ts';
 import { many, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
-import { changeChannels } from './account-commands.ts';
 import { registerOperations } from '../operations.ts';
+import { changeChannels } from './account-commands.ts';
 
 let program: TestProgram;
 beforeAll(async () => {

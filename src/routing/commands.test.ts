@@ -4,12 +4,12 @@ import { testDatabase } from '../../test/support/database.ts';
 import { reset } from '../../test/support/reset.ts';
 import { GATEWAY_ACCOUNT_ID, listAuditEntries } from '../accounts/audit.ts';
 import { sql } from '../core/db/query.ts';
+import { createAccount } from '../operate/account-commands.ts';
+import { registerOperations } from '../operations.ts';
 import { insertConnection } from './connection-store.ts';
 import { insertCosts } from './costs.ts';
 import { listPolicies } from './policies.ts';
 import { listRoutes } from './routes.ts';
-import { createAccount } from '../operate/account-commands.ts';
-import { registerOperations } from '../operations.ts';
 
 const database = testDatabase();
 const { pool } = database;

@@ -8,10 +8,10 @@ import { reset } from '../../test/support/reset.ts';
 import { GATEWAY_ACCOUNT_ID, listAuditEntries } from '../accounts/audit.ts';
 import { one, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
+import { registerOperations } from '../operations.ts';
 import { insertConnection } from './connection-store.ts';
 import { removeConnection } from './connections.ts';
 import { createCostList, listCosts } from './costs.ts';
-import { registerOperations } from '../operations.ts';
 
 const database = testDatabase();
 const { pool } = database;

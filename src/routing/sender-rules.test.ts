@@ -9,9 +9,9 @@ import { DAY_MS } from '../core/time.ts';
 import { insertMessages } from '../messages/new-messages.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import { deleteStickySenders } from '../operate/retention.ts';
+import { registerOperations } from '../operations.ts';
 import { listPools, listRules } from './sender-rule-store.ts';
 import * as change from './sender-rules.ts';
-import { registerOperations } from '../operations.ts';
 import {
   createSenderRules,
   createStickyLookup,

@@ -7,13 +7,13 @@ import type { SenderChannel } from '../core/channels.ts';
 import { sql } from '../core/db/query.ts';
 import { tenant } from '../core/db/transaction.ts';
 import { createAccount } from '../operate/account-commands.ts';
+import { registerOperations } from '../operations.ts';
 import { assignSender, registerAgent, removeSender } from '../templates/assignments.ts';
 import { insertTemplate } from '../templates/store.ts';
 import { registerConnectionCommands } from './connection-commands.ts';
 import { countUses, insertConnection } from './connection-store.ts';
 import { removeConnection } from './connections.ts';
 import * as db from './senders.ts';
-import { registerOperations } from '../operations.ts';
 
 const database = testDatabase();
 const { pool } = database;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Draft } from '../messages/read-send.ts';
+import { encodeGsm7 } from '../smpp/gsm.ts';
 import { EMPTY_MESSAGE, type Message } from '../smpp/pdu.ts';
 import { STATUS } from '../smpp/status.ts';
-import { encodeGsm7 } from '../smpp/gsm.ts';
 import { cStringValue, decodeTlvs, TAG, uint8, uint16 } from '../smpp/wire.ts';
 import { CLIENT_ID_TAG, readSubmit, type Submitter } from './read-submit.ts';
 

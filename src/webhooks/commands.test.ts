@@ -6,8 +6,8 @@ import { many, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { createSecretKey } from '../core/secrets.ts';
 import { createAccount } from '../operate/account-commands.ts';
-import { registerEndpoint } from './endpoints.ts';
 import { registerOperations } from '../operations.ts';
+import { registerEndpoint } from './endpoints.ts';
 import { registerWebhookCommands } from './routes.ts';
 
 const database = testDatabase();

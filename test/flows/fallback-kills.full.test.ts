@@ -42,7 +42,7 @@ test('workers killed during fallbacks leave nobody without the next message, and
   await workUntil(program, 'stop', async () => (await many(program.pool, failed)).length === destinations.length);
   await exec(
     program.pool,
-    sql`INSERT INTO message_fallback SELECT account_id, message_id, hops, now() FROM aside
+    sql`INSERT INTO message_fallback SELECT account_id, message_id, next_channels, now() FROM aside
         ON CONFLICT (account_id, message_id) DO UPDATE SET due_at = now()`,
   );
 

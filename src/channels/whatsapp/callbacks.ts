@@ -1,6 +1,6 @@
-import { constantTimeEqual } from '../../core/secrets.ts';
 import { isUserId, toE164 } from '../../core/phone.ts';
 import { isRecord } from '../../core/schema.ts';
+import { constantTimeEqual } from '../../core/secrets.ts';
 import type { Inbound, InboundMedia, InboundNotice, InboundType, Notice, Receipt, ReceiptState } from '../carrier.ts';
 import { getList, getMember, getText } from '../settings.ts';
 import { isSigned, readGraphError, statusOfFailure } from './client.ts';

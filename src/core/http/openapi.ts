@@ -198,15 +198,17 @@ function errorsOf(schema: FastifySchema, route: RouteOptions, url: string): numb
   const keyed = !open && acceptsKey(route);
   const { body, querystring, params, headers } = schema;
   return [
-    ...(body || querystring || params || headers || keyed ? [400] : []),
-    // Plaintext from the network is 403, except for probes.
-    ...(open ? (url.startsWith('/health/') ? [] : [403]) : [401, 403, 429]),
+    ...([body, querystring, params, headers].some(Boolean) || keyed ? [400] : []),
+    ...(open ? errorsOfOpen(url) : [401, 403, 429]),
     ...(params || route.config?.mayBeMissing ? [404] : []),
     ...(keyed ? [409] : []),
     ...(body ? [413, 415] : []),
     ...(route.method === 'GET' && open ? [] : [500, 503]),
   ];
 }
+
+/** Plaintext from the network is 403, except for probes. */
+const errorsOfOpen = (url: string): number[] => (url.startsWith('/health/') ? [] : [403]);
 
 /** Adds the field that `warnOfUnknownFields` adds to objects. */
 function withWarnings(answer: unknown): unknown {

@@ -1,4 +1,3 @@
-import { createMetrics } from '../../../src/core/metrics.ts';
 import { createAuthenticator } from '../../../src/accounts/authenticate.ts';
 import type { ApiDeps } from '../../../src/api.ts';
 import type { RichInbound } from '../../../src/channels/carrier.ts';
@@ -8,6 +7,7 @@ import type { App } from '../../../src/core/http/app.ts';
 import { closeWithin } from '../../../src/core/http/server.ts';
 import { createAnswerStore } from '../../../src/core/idempotency.ts';
 import { silentLog } from '../../../src/core/log.ts';
+import { createMetrics } from '../../../src/core/metrics.ts';
 import { createWaker } from '../../../src/dispatch/pump.ts';
 import { INBOX_CHANNEL } from '../../../src/inbox/conversations.ts';
 import { createPresence, PRESENCE_CHANNEL } from '../../../src/inbox/presence.ts';
