@@ -23163,8 +23163,7 @@ export interface operations {
                     price: number;
                     /** @description Default: false. */
                     refundUndelivered?: boolean;
-                    /** @description The account with this price; default: all accounts. */
-                    accountId?: number;
+                    accountId?: number | null;
                     /**
                      * @description The category in which the network bills the message: on WhatsApp that of its template, `service` for all else; on RCS by its content. `*`: any.
                      * @enum {string}
@@ -23177,11 +23176,7 @@ export interface operations {
                     window?: "*" | "IN_WINDOW" | "FREE_ENTRY";
                     /** @description True if each part of an SMS is charged, or each segment of 160 bytes of a text on RCS. */
                     perPart?: boolean;
-                    /**
-                     * Format: date-time
-                     * @description Default: since ever.
-                     */
-                    validFrom?: string;
+                    validFrom?: string | null;
                     /** @description ISO 4217. The price is for accounts with this currency. */
                     currency?: string;
                 };

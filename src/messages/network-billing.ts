@@ -71,7 +71,7 @@ const MAX_DAYS = 31;
 export function operatorBillingRoutes(app: App, { pool }: PlatformDeps): void {
   app.get(`${OPERATOR_PATH}/billing`, {
     onRequest: requireOperator(),
-    config: { command: 'billing list' },
+    config: { command: 'margin billing' },
     schema: {
       tags: ['Operator: prices'],
       operationId: 'operatorListBilling',

@@ -80,11 +80,11 @@ const PriceIn = Type.Object({
   prefix: PrefixField,
   price: Type.Number({ minimum: 0, description: 'Currency units, at most 6 decimals.' }),
   refundUndelivered: Type.Optional(Type.Boolean({ description: 'Default: false.' })),
-  accountId: Type.Optional(id('The account with this price; default: all accounts.')),
+  accountId: Type.Optional(orNull(id('The account with this price; default: all accounts.'))),
   category: Type.Optional(Category),
   window: Type.Optional(WindowField),
   perPart: Type.Optional(PerPart),
-  validFrom: Type.Optional(instant('Default: since ever.')),
+  validFrom: Type.Optional(orNull(instant('Default: since ever.'))),
   currency: Type.Optional(Currency),
 });
 
@@ -153,8 +153,8 @@ export function operatorPriceRoutes(app: App, { pool }: PlatformDeps): void {
       response: { 200: PriceOut },
     },
     handler: ({ actor, body }) => {
-      const { refundUndelivered = false, validFrom, ...rest } = knownFieldsOf(PriceIn, body);
-      const from = validFrom === undefined ? null : new Date(validFrom);
+      const { refundUndelivered = false, validFrom = null, ...rest } = knownFieldsOf(PriceIn, body);
+      const from = validFrom && new Date(validFrom);
       const input = { ...rest, validFrom: from, refundUndelivered, by: operatorNameOf(actor) };
       return transaction(pool, async (tx) => toPriceOut(await setPrice(tx, input)));
     },
