@@ -154,7 +154,7 @@ export function operatorPriceRoutes(app: App, { pool }: PlatformDeps): void {
     },
     handler: ({ actor, body }) => {
       const { refundUndelivered = false, validFrom = null, ...rest } = knownFieldsOf(PriceIn, body);
-      const from = validFrom && new Date(validFrom);
+      const from = validFrom === null ? null : new Date(validFrom);
       const input = { ...rest, validFrom: from, refundUndelivered, by: operatorNameOf(actor) };
       return transaction(pool, async (tx) => toPriceOut(await setPrice(tx, input)));
     },
