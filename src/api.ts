@@ -50,6 +50,7 @@ import { operatorOverviewRoutes } from './operate/overview.ts';
 import { operatorQueueRoutes } from './operate/queues.ts';
 import { operatorHealthRoutes } from './operate/reconciliation.ts';
 import { operatorRestoreGuardRoutes } from './operate/restore-guard.ts';
+import { operatorDltTemplateRoutes } from './operate/dlt-templates.ts';
 import { operatorSenderRuleRoutes } from './operate/sender-rules.ts';
 import { operatorSenderRoutes } from './operate/senders.ts';
 import { operatorCostRoutes } from './routing/cost-admin.ts';
@@ -182,6 +183,7 @@ function operatorRoutes(app: App, deps: AlertRouteDeps): void {
   operatorLookupRoutes(app, deps);
   operatorSenderRoutes(app, deps);
   operatorSenderRuleRoutes(app, deps);
+  operatorDltTemplateRoutes(app, deps);
   operatorQueueRoutes(app, deps);
   operatorSmppRoutes(app, deps);
   operatorUnknownRoutes(app, deps);

@@ -194,6 +194,7 @@ const OVERVIEW: Readonly<Record<string, Readonly<Record<string, string | null>>>
     sender: 'WhatsApp phone numbers and RCS agents, and the accounts that may send as them',
     'sender-rule': 'senders that SMS may have in a country',
     'registered-sender': 'senders that were registered in a country',
+    'dlt-template': 'texts that were registered in India',
     'number-pool': 'pools of numbers, of which each recipient gets messages from one; send as pool:NAME',
     number: 'the accounts to which inbound messages go, by number',
     template: 'WhatsApp and RCS templates',

@@ -46,6 +46,8 @@ import { createPeersProbe, createProbes, type Member, registerGauges } from './p
 import { ROUTING_CHANNEL } from './routing/connection-store.ts';
 import { type Costs, createCostList } from './routing/costs.ts';
 import { createNetworkFinder, openService } from './routing/number-lookups.ts';
+import { createTlvTags } from './routing/account-tlvs.ts';
+import { createDltTemplates } from './routing/dlt-templates.ts';
 import { createRouter } from './routing/router.ts';
 import { createSenderRules } from './routing/sender-rules.ts';
 import { createReceivers, type Receivers } from './routing/supervise.ts';
@@ -147,10 +149,12 @@ type Routing = {
 
 export async function openRouting({ config, pool, log, secretKey, outbound, onStop }: Base): Promise<Routing> {
   const costs = createCostList(pool);
-  const router = createRouter(pool, costs.find, costs.dependsOnNetwork);
-  const prices = createPriceList(pool);
   const senderRules = createSenderRules(pool);
+  const router = createRouter(pool, costs.find, costs.dependsOnNetwork, senderRules);
+  const prices = createPriceList(pool);
   const outside = { secretKey, guard: outbound.guard };
+  const tlvTags = createTlvTags(pool);
+  const dltTemplates = createDltTemplates(pool);
   const networks = createNetworkFinder({
     pool,
     log,
@@ -161,7 +165,9 @@ export async function openRouting({ config, pool, log, secretKey, outbound, onSt
   onStop('look-ups', networks.close);
   const receivers = createReceivers({ pool, secretKey, log });
   const reload = (): Promise<unknown> =>
-    Promise.all([router, prices, costs, senderRules, networks, receivers].map((part) => part.reload()));
+    Promise.all(
+      [router, prices, costs, senderRules, networks, tlvTags, dltTemplates, receivers].map((part) => part.reload()),
+    );
   await reload();
   const loop = startLoop('routes and prices', () => reload().then(() => ROUTES_MS), log);
   onStop('routes and prices', loop.stop);
@@ -173,6 +179,8 @@ export async function openRouting({ config, pool, log, secretKey, outbound, onSt
       maySend: router.maySend,
       senderRules,
       networks,
+      tlvTags,
+      dltTemplates,
     },
     costs,
     receivers,

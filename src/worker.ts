@@ -40,7 +40,15 @@ import { expiryTasks } from './messages/expiry.ts';
 import { fallbackTasks } from './messages/fallback.ts';
 import { createInboundInbox, inboundTasks, type OnInbound } from './messages/inbound.ts';
 import { type KeywordDeps, keywordPost, keywordReply, keywordTasks, type OnAnswer } from './messages/keywords.ts';
-import { dependsOnNetwork, loadRecentJobs, withMedia, withNetworks } from './messages/load.ts';
+import { createDailyCaps } from './messages/daily-caps.ts';
+import {
+  dependsOnNetwork,
+  loadRecentJobs,
+  mayBePaced,
+  withMedia,
+  withNetworks,
+  withRegistrations,
+} from './messages/load.ts';
 import type { RecentMessages } from './messages/new-messages.ts';
 import type { Revoke } from './messages/next-channel.ts';
 import { pollingTasks } from './messages/polling.ts';
@@ -276,15 +284,20 @@ function supervise(deps: WorkerDeps, { owner, guard, takeReceipt, sampler }: Sup
     },
     startPump(connection, carrier) {
       const priced = { connectionId: connection.id, costs: deps.costs };
-      const load: PumpDeps['load'] = async (chunks) =>
-        withNetworks(pool, await loadRecentJobs(pool, chunks, { recent: recentMessages, resolver }), priced);
+      const caps = createDailyCaps(pool);
+      const registered = { connectionId: connection.id, senderRules: deps.tables.senderRules };
+      const load: PumpDeps['load'] = async (chunks) => {
+        const jobs = await loadRecentJobs(pool, chunks, { recent: recentMessages, resolver });
+        return withNetworks(pool, await caps.limit(withRegistrations(chunks, jobs, registered)), priced);
+      };
       const pump = startPump({
         pool,
         connectionId: connection.id,
         owner,
         carrier,
+        onOutcome: caps.settled,
         tps: kindOf(connection).tpsOf(connection.settings),
-        mustLoad: (job) => dependsOnNetwork(job, priced),
+        mustLoad: (job) => dependsOnNetwork(job, priced) || mayBePaced(job, registered),
         load: trace ? trace.load(connection.name, load) : load,
         settle: settleWith(deps.costs, sampler),
         mayBeGone: (messageId) => timeOfId(messageId).getTime() < clock.now().getTime() - retentionMs,

@@ -4952,6 +4952,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/operator/v1/sender-obligations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the countries where senders must be registered or have a certain form
+         * @description For operators of the gateway.
+         */
+        get: operations["operatorListSenderObligations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/operator/v1/sender-rules/{id}": {
         parameters: {
             query?: never;
@@ -4987,7 +5007,7 @@ export interface paths {
         put?: never;
         /**
          * Record that a sender is registered for the numbers with a prefix
-         * @description It passes there, regardless of the rule. Registering it again changes nothing.
+         * @description It passes there, regardless of the rule, over its connection. Registering it again changes its data.
          *
          *     For operators of the gateway. Sessions need a step-up.
          */
@@ -5085,6 +5105,52 @@ export interface paths {
          * @description For operators of the gateway. Sessions need a step-up.
          */
         delete: operations["operatorDeletePoolNumber"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/dlt-templates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the texts that accounts have registered in India
+         * @description For operators of the gateway.
+         */
+        get: operations["operatorListDltTemplates"];
+        put?: never;
+        /**
+         * Record a text that an account has registered in India
+         * @description From then on, texts of the account to India must match a template of their sender, and carry its ids. The same header and id again change the template.
+         *
+         *     For operators of the gateway. Sessions need a step-up.
+         */
+        post: operations["operatorAddDltTemplate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/dlt-templates/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a text that was registered in India
+         * @description For operators of the gateway. Sessions need a step-up.
+         */
+        delete: operations["operatorDeleteDltTemplate"];
         options?: never;
         head?: never;
         patch?: never;
@@ -8333,6 +8399,16 @@ export interface operations {
                     validityPeriod?: number;
                     /** @description Goes to no carrier and costs nothing. The last digits of the number choose the final state: 0001 UNDELIVERABLE, 0002 EXPIRED, 0003 REJECTED, 0004 none, 0005 DELIVERED after 30 s; any others DELIVERED after about 1 s. */
                     simulation?: boolean;
+                    /** @description Optional parameters of SMPP for the carrier, of up to 255 bytes each, such as 0x1400 and 0x1401 for the ids that operators in India require (DLT). The account may send the tags that its operator allows. */
+                    tlvs?: {
+                        tag: string;
+                        /**
+                         * @description Form of the value: `cstring` (default), `octets` in hexadecimal, or an unsigned integer.
+                         * @enum {string}
+                         */
+                        type?: "cstring" | "octets" | "int8" | "int16" | "int32";
+                        value: string;
+                    }[];
                 } | {
                     phoneNumber?: unknown;
                     /** @description E.164: a plus sign (or 00), the country code and the number, 7 to 15 digits in all. A number without a country code is read as one of the default country of the account, and rejected (400) if the account has none. */
@@ -8361,6 +8437,16 @@ export interface operations {
                     validityPeriod?: number;
                     /** @description Goes to no carrier and costs nothing. The last digits of the number choose the final state: 0001 UNDELIVERABLE, 0002 EXPIRED, 0003 REJECTED, 0004 none, 0005 DELIVERED after 30 s; any others DELIVERED after about 1 s. */
                     simulation?: boolean;
+                    /** @description Optional parameters of SMPP for the carrier, of up to 255 bytes each, such as 0x1400 and 0x1401 for the ids that operators in India require (DLT). The account may send the tags that its operator allows. */
+                    tlvs?: {
+                        tag: string;
+                        /**
+                         * @description Form of the value: `cstring` (default), `octets` in hexadecimal, or an unsigned integer.
+                         * @enum {string}
+                         */
+                        type?: "cstring" | "octets" | "int8" | "int16" | "int32";
+                        value: string;
+                    }[];
                 };
             };
         };
@@ -22730,6 +22816,7 @@ export interface operations {
                          * @enum {string}
                          */
                         numberChecks: "strict" | "lenient";
+                        tlvTags: string[];
                         apiKeys: number;
                         people: {
                             id: number;
@@ -22803,6 +22890,8 @@ export interface operations {
                      * @enum {string}
                      */
                     numberChecks?: "strict" | "lenient";
+                    /** @description Tags of the SMPP parameters that its sends over HTTP may have, such as 0x1400. All are replaced. */
+                    tlvTags?: string[];
                     /**
                      * @description Clears the allow-list, for an admin who is locked out.
                      * @enum {boolean}
@@ -22871,6 +22960,7 @@ export interface operations {
                          * @enum {string}
                          */
                         numberChecks: "strict" | "lenient";
+                        tlvTags: string[];
                         apiKeys: number;
                         people: {
                             id: number;
@@ -24936,8 +25026,8 @@ export interface operations {
                                 weekdays: number[];
                             } | null;
                             place: number | null;
-                            /** @description Reason why it is not used: a condition that is not met; `prefix`: another prefix decides; `sandbox`: it leads to the sandbox and the best route to a real carrier, or the other way round. */
-                            obstacles: ("network" | "account" | "sender" | "hours" | "prefix" | "sandbox")[];
+                            /** @description Reason why it is not used: a condition that is not met; `registration`: the rule for senders of the country lets the sender pass only where it is registered, and for this connection it is not; `prefix`: another prefix decides; `sandbox`: it leads to the sandbox and the best route to a real carrier, or the other way round. */
+                            obstacles: ("network" | "account" | "sender" | "hours" | "registration" | "prefix" | "sandbox")[];
                             cost: number | null;
                             standing: ("good" | "trial" | "below") | null;
                             /** @description Recent sample of messages over this connection to this country. */
@@ -25758,6 +25848,11 @@ export interface operations {
                             replacement: string | null;
                             /** @description True if numbers, too, pass only if they are registered. */
                             registeredOnly: boolean;
+                            characters: string | null;
+                            minLength: number | null;
+                            maxLength: number | null;
+                            /** @description Words that they may not contain, in any case. */
+                            forbiddenWords: string[];
                         }[];
                     };
                 };
@@ -25789,6 +25884,11 @@ export interface operations {
                     replacement?: string | null;
                     /** @description Default: false. */
                     registeredOnly?: boolean;
+                    characters?: string | null;
+                    minLength?: number | null;
+                    maxLength?: number | null;
+                    /** @description Words that they may not contain, in any case. */
+                    forbiddenWords?: string[];
                 };
             };
         };
@@ -25811,6 +25911,11 @@ export interface operations {
                         replacement: string | null;
                         /** @description True if numbers, too, pass only if they are registered. */
                         registeredOnly: boolean;
+                        characters: string | null;
+                        minLength: number | null;
+                        maxLength: number | null;
+                        /** @description Words that they may not contain, in any case. */
+                        forbiddenWords: string[];
                         /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
@@ -25829,6 +25934,60 @@ export interface operations {
             403: components["responses"]["Error403"];
             413: components["responses"]["Error413"];
             415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorListSenderObligations: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * Format: date
+                         * @description Day on which the sources were read.
+                         */
+                        readOn: string;
+                        data: {
+                            /** @description ISO 3166-1 alpha-2. */
+                            country: string;
+                            /** @description Calling code without the plus sign. */
+                            prefix: string;
+                            from: string | null;
+                            /**
+                             * @description Treatment of messages from other senders by the networks of the country.
+                             * @enum {string}
+                             */
+                            effect: "blocked" | "labelled" | "replaced" | "filtered";
+                            /**
+                             * @description `registry`: senders must be registered; `form`: they must have a certain form.
+                             * @enum {string}
+                             */
+                            kind: "registry" | "form";
+                            /** @description True if a registration holds only for the providers that it names. */
+                            bindsProvider: boolean;
+                            /** @description URL of the source. */
+                            source: string;
+                            /** @description True if a rule for senders names the country. */
+                            hasRule: boolean;
+                        }[];
+                    };
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
             503: components["responses"]["Error503"];
@@ -25884,6 +26043,19 @@ export interface operations {
                             sender: string;
                             accountId: number | null;
                             account: string | null;
+                            connection: string | null;
+                            /**
+                             * @description State at the provider. Only an ACTIVE registration lets messages pass.
+                             * @enum {string}
+                             */
+                            status: "PENDING" | "ACTIVE" | "REJECTED" | "EXPIRED";
+                            reference: string | null;
+                            validFrom: string | null;
+                            validTo: string | null;
+                            brandId: string | null;
+                            campaignId: string | null;
+                            tps: number | null;
+                            dailyCap: number | null;
                         }[];
                     };
                 };
@@ -25912,6 +26084,20 @@ export interface operations {
                     prefix: string;
                     sender: string;
                     accountId?: number | null;
+                    /** @description The name of a connection. */
+                    connection?: string;
+                    /**
+                     * @description State at the provider. Only an ACTIVE registration lets messages pass.
+                     * @enum {string}
+                     */
+                    status?: "PENDING" | "ACTIVE" | "REJECTED" | "EXPIRED";
+                    reference?: string | null;
+                    validFrom?: string | null;
+                    validTo?: string | null;
+                    brandId?: string | null;
+                    campaignId?: string | null;
+                    tps?: number | null;
+                    dailyCap?: number | null;
                 };
             };
         };
@@ -25929,6 +26115,19 @@ export interface operations {
                         sender: string;
                         accountId: number | null;
                         account: string | null;
+                        connection: string | null;
+                        /**
+                         * @description State at the provider. Only an ACTIVE registration lets messages pass.
+                         * @enum {string}
+                         */
+                        status: "PENDING" | "ACTIVE" | "REJECTED" | "EXPIRED";
+                        reference: string | null;
+                        validFrom: string | null;
+                        validTo: string | null;
+                        brandId: string | null;
+                        campaignId: string | null;
+                        tps: number | null;
+                        dailyCap: number | null;
                         /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
@@ -26157,6 +26356,143 @@ export interface operations {
             query: {
                 number: string;
             };
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorListDltTemplates: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            id: number;
+                            accountId: number;
+                            account: string;
+                            /** @description The sender that the template is registered for. */
+                            header: string;
+                            /** @description Id of the registered entity, sent as the parameter 0x1400. */
+                            entityId: string;
+                            /** @description Id of the template, sent as the parameter 0x1401. */
+                            templateId: string;
+                            /** @description The registered text, with `{#var#}` for each variable. */
+                            text: string;
+                            chain: string | null;
+                        }[];
+                    };
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorAddDltTemplate: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    accountId: number;
+                    /** @description The sender that the template is registered for. */
+                    header: string;
+                    /** @description Id of the registered entity, sent as the parameter 0x1400. */
+                    entityId: string;
+                    /** @description Id of the template, sent as the parameter 0x1401. */
+                    templateId: string;
+                    /** @description The registered text, with `{#var#}` for each variable. */
+                    text: string;
+                    chain?: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: number;
+                        accountId: number;
+                        account: string;
+                        /** @description The sender that the template is registered for. */
+                        header: string;
+                        /** @description Id of the registered entity, sent as the parameter 0x1400. */
+                        entityId: string;
+                        /** @description Id of the template, sent as the parameter 0x1401. */
+                        templateId: string;
+                        /** @description The registered text, with `{#var#}` for each variable. */
+                        text: string;
+                        chain: string | null;
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorDeleteDltTemplate: {
+        parameters: {
+            query?: never;
             header?: never;
             path: {
                 id: number;

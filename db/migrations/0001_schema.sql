@@ -58,6 +58,7 @@ CREATE TABLE account (
   second_factor text DEFAULT 'optional'::text NOT NULL,
   default_country text,
   number_checks text DEFAULT 'strict'::text NOT NULL,
+  tlv_tags integer[] DEFAULT '{}'::integer[] NOT NULL,
   sign_on_token text DEFAULT replace(((gen_random_uuid())::text || (gen_random_uuid())::text), '-'::text, ''::text) NOT NULL,
   away text,
   cell smallint,
@@ -1038,6 +1039,21 @@ ALTER TABLE dispatch_chunk ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON dispatch_chunk AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 
 COMMENT ON TABLE dispatch_chunk IS 'queue';
+
+CREATE TABLE dlt_template (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  owner_id bigint NOT NULL,
+  header text NOT NULL,
+  entity_id text NOT NULL,
+  template_id text NOT NULL,
+  chain text,
+  text text NOT NULL,
+  CONSTRAINT dlt_template_pkey PRIMARY KEY (id),
+  CONSTRAINT dlt_template_owner_id_header_template_id_key UNIQUE (owner_id, header, template_id),
+  CONSTRAINT dlt_template_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES account(id)
+);
+
+COMMENT ON TABLE dlt_template IS 'shared';
 
 CREATE TABLE expiry_progress (
   done_to timestamp with time zone NOT NULL,
@@ -2054,9 +2070,25 @@ CREATE TABLE registered_sender (
   prefix text NOT NULL,
   sender text NOT NULL,
   owner_id bigint,
+  connection_id bigint,
+  status text DEFAULT 'ACTIVE'::text NOT NULL,
+  reference text,
+  valid_from timestamp with time zone,
+  valid_to timestamp with time zone,
+  brand_id text,
+  campaign_id text,
+  tps double precision,
+  daily_cap integer,
+  used_on date,
+  used_parts integer DEFAULT 0 NOT NULL,
   CONSTRAINT registered_sender_pkey PRIMARY KEY (id),
-  CONSTRAINT registered_sender_prefix_sender_owner_id_key UNIQUE NULLS NOT DISTINCT (prefix, sender, owner_id),
+  CONSTRAINT registered_sender_prefix_sender_owner_id_connection_id_key UNIQUE NULLS NOT DISTINCT (prefix, sender, owner_id, connection_id),
+  CONSTRAINT registered_sender_check CHECK ((valid_to > valid_from)),
+  CONSTRAINT registered_sender_daily_cap_check CHECK ((daily_cap > 0)),
   CONSTRAINT registered_sender_prefix_check CHECK ((prefix ~ '^[0-9]{0,15}$'::text)),
+  CONSTRAINT registered_sender_status_check CHECK ((status = ANY (ARRAY['PENDING'::text, 'ACTIVE'::text, 'REJECTED'::text, 'EXPIRED'::text]))),
+  CONSTRAINT registered_sender_tps_check CHECK ((tps > (0)::double precision)),
+  CONSTRAINT registered_sender_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connection(id) ON DELETE CASCADE,
   CONSTRAINT registered_sender_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES account(id)
 );
 
@@ -2169,6 +2201,10 @@ CREATE TABLE sender_rule (
   alphanumeric text NOT NULL,
   replacement text,
   registered_only boolean DEFAULT false NOT NULL,
+  characters text,
+  min_length smallint,
+  max_length smallint,
+  forbidden_words text[] DEFAULT '{}'::text[] NOT NULL,
   CONSTRAINT sender_rule_pkey PRIMARY KEY (id),
   CONSTRAINT sender_rule_prefix_key UNIQUE (prefix),
   CONSTRAINT sender_rule_alphanumeric_check CHECK ((alphanumeric = ANY (ARRAY['allowed'::text, 'replaced'::text, 'refused'::text]))),

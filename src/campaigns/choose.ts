@@ -1,9 +1,11 @@
 import { bitOf, CHANNEL, type Channel, chargedUnits, isRich, isRoutedBySender } from '../core/channels.ts';
 import { localTimeOf, MINUTE_MS } from '../core/time.ts';
 import { type MessagePrice as ListPrice, maxChainCost, pricing } from '../money/pricing.ts';
+import { faultOf } from '../routing/choice.ts';
 import { type NetworkOf, NO_NETWORK } from '../routing/number-lookups.ts';
 import { type FindSticky, findStickySenders, NO_STICKY } from '../routing/sender-rules.ts';
 import { countParts } from '../smpp/text.ts';
+import { encodeTlvs } from '../smpp/wire.ts';
 import type { StoredContent } from '../templates/content.ts';
 import { chainOf, FIELDS_OF, isCombined } from './audience.ts';
 import type { Candidate } from './production-store.ts';
@@ -21,6 +23,8 @@ export type Choice = {
   readonly askedSender: string | null;
   readonly body: string;
   readonly content: StoredContent | null;
+  /** Optional parameters of SMPP; null for none. */
+  readonly tlvs: Uint8Array | null;
   readonly parts: number;
   readonly priceMicros: number;
   readonly refundUndelivered: boolean;
@@ -35,7 +39,14 @@ export type Choice = {
 };
 
 /** Reason why a recipient who was included at the confirmation can no longer be sent a message. */
-export type Obstacle = 'contact_deleted' | 'opted_out' | 'text_changed' | 'sender_not_allowed' | 'no_route';
+export type Obstacle =
+  | 'contact_deleted'
+  | 'opted_out'
+  | 'text_changed'
+  | 'sender_not_allowed'
+  | 'no_route'
+  | 'no_registered_route'
+  | 'no_dlt_template';
 
 /** Data about the numbers of candidates. */
 type Known = { readonly findSticky: FindSticky; readonly networkOf: NetworkOf };
@@ -87,7 +98,11 @@ export function createChooser({ campaign, tables }: Pick<Step, 'campaign' | 'tab
       key: destination,
     });
     const { connectionIds, reason: routeReason } = way;
-    if (connectionIds.length === 0) return 'no_route';
+    if (connectionIds.length === 0) return faultOf(way);
+    const template = ownSender
+      ? null
+      : tables.dltTemplates.match({ accountId: campaign.accountId, destination, sender, text: text ?? '' });
+    if (template !== null && 'fault' in template) return 'no_dlt_template';
     const price = findPrice(channel, destination, parts, candidate);
     return {
       country,
@@ -98,6 +113,7 @@ export function createChooser({ campaign, tables }: Pick<Step, 'campaign' | 'tab
       askedSender: sender === asked ? null : asked,
       body: isRich(channel) ? '' : (text ?? ''),
       content: contentOf(campaign, channel, candidate),
+      tlvs: template && encodeTlvs(template.tlvs),
       parts,
       ...price,
       connectionIds,

@@ -183,6 +183,7 @@ const toNewMessage = (campaign: RunningCampaign, made: CreatedMessage): NewMessa
     destination: made.destination,
     body: made.body,
     content: made.content,
+    tlvs: made.tlvs,
     parts: made.parts,
     priceMicros: made.priceMicros,
     refundUndelivered: made.refundUndelivered,

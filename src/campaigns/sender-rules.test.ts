@@ -3,6 +3,7 @@ import { openCampaignStage } from '../../test/support/campaigns/stage.ts';
 import { testDatabase } from '../../test/support/database.ts';
 import { many, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
+import { ANY_FORM } from '../routing/sender-rule-store.ts';
 import { addPool, addPoolNumber, createSenderRules, pickNumber, setSenderRule } from '../routing/sender-rules.ts';
 
 const { pool } = testDatabase();
@@ -21,7 +22,7 @@ const sentBy = (campaignId: number): Promise<Sent[]> =>
 test('a campaign keeps, replaces or may not use its sender by country, and each recipient keeps a number of the pool', async () => {
   const rules = createSenderRules(pool);
   const id = await transaction(pool, async (tx) => {
-    const common = { registeredOnly: false, by: 'Ada' };
+    const common = { ...ANY_FORM, registeredOnly: false, by: 'Ada' };
     await setSenderRule(tx, { ...common, prefix: '1', alphanumeric: 'replaced', replacement: 'pool:us' });
     await setSenderRule(tx, { ...common, prefix: '65', alphanumeric: 'refused', replacement: null });
     return (await addPool(tx, { name: 'us', ownerId: null, numbers: POOL, by: 'Ada' })).id;

@@ -23,8 +23,17 @@ export type Job = Submission & {
   readonly network?: string;
   /** True if its price, when it is returned, stays reserved for its campaign. */
   readonly keepsReserve: boolean;
+  /** The registration of its sender, if it has limits that all its messages share. */
+  readonly registration?: LimitedRegistration;
   /** The outcome of a message that cannot be submitted to the carrier. */
   readonly refusal?: Outcome;
+};
+
+/** The id of a registration, and its parts per second over one connection and per day; null: no limit. */
+export type LimitedRegistration = {
+  readonly id: number;
+  readonly tps: number | null;
+  readonly dailyCap: number | null;
 };
 
 /** A claimed chunk: `jobs[0]` to `jobs[written - 1]` may be with the carrier, the rest still waits here. */

@@ -1,5 +1,7 @@
+import { LRUCache } from 'lru-cache';
 import type { Carrier } from '../channels/carrier.ts';
-import type { TokenBucket } from '../core/limits.ts';
+import type { Pace } from '../channels/throttle.ts';
+import { createTokenBucket, type TokenBucket } from '../core/limits.ts';
 import type { Job } from './held.ts';
 
 /** Minimum wait: messages written within it are committed together. */
@@ -15,30 +17,54 @@ type Pacing = {
   begin(): void;
   /** Returns how long the first of them must wait, at most `maxMs`. */
   waitMs(maxMs: number): number;
+  /** Sets how many workers, including this one, share the rates of registered senders. */
+  share(workers: number): void;
 };
+
+/** Rates of registered senders that are kept in memory; the least recently used is dropped, and begins with a burst. */
+const MAX_SENDER_RATES = 10_000;
 
 /** Creates the pacing of one pump. */
 export function createPacing(carrier: Carrier, bucket: TokenBucket): Pacing {
   let leastMs = Number.POSITIVE_INFINITY;
+  let sharers = 1;
+  const senderBuckets = new LRUCache<number, TokenBucket>({ max: MAX_SENDER_RATES });
 
-  function take({ sender }: Job, parts: number): void {
-    bucket.take(parts);
-    carrier.paceOf?.(sender).take(parts);
+  function senderBucketOf(id: number, tps: number): TokenBucket {
+    const known = senderBuckets.get(id) ?? createTokenBucket(tps / sharers);
+    if (known.perSecond() !== tps / sharers) known.setRate(tps / sharers);
+    senderBuckets.set(id, known);
+    return known;
+  }
+
+  /** Returns the limits of a message, the most general one first. */
+  function limitsOf({ sender, registration }: Job): readonly Pick<Pace, 'ready' | 'take' | 'waitMs'>[] {
+    const pace = carrier.paceOf?.(sender);
+    return [
+      bucket,
+      ...(pace ? [pace] : []),
+      ...(registration?.tps ? [senderBucketOf(registration.id, registration.tps)] : []),
+    ];
   }
 
   return {
     allow(job, isUrgent) {
-      const pace = carrier.paceOf?.(job.sender);
-      const limit = !bucket.ready(isUrgent) ? bucket : pace?.ready(isUrgent) === false ? pace : null;
-      if (limit === null) take(job, job.parts);
+      const limits = limitsOf(job);
+      const limit = limits.find((each) => !each.ready(isUrgent));
+      if (limit === undefined) for (const each of limits) each.take(job.parts);
       else leastMs = Math.min(leastMs, Math.max(MIN_WAIT_MS, limit.waitMs(isUrgent)));
-      return limit === null;
+      return limit === undefined;
     },
-    giveBack: (job) => take(job, -job.parts),
+    giveBack(job) {
+      for (const each of limitsOf(job)) each.take(-job.parts);
+    },
     begin() {
       leastMs = Number.POSITIVE_INFINITY;
     },
     waitMs: (maxMs) => Math.min(maxMs, leastMs),
+    share(workers) {
+      sharers = workers;
+    },
   };
 }
 

@@ -23,6 +23,7 @@ import {
   intentsOf,
   isDone,
   isUrgent,
+  type Job,
   keptOf,
   type Pick,
   type Settled,
@@ -35,6 +36,8 @@ export type PumpDeps = ClaimDeps & {
   /** Wakes the pumps of another connection in all workers. */
   readonly wakeOther: (connectionId: number) => void;
   readonly settle: Settle;
+  /** Called with the outcome of each message that was given to the carrier. */
+  readonly onOutcome?: (job: Job, outcome: Outcome) => void;
   /** While it returns true, nothing is claimed or written, and held messages go back to the queue. */
   readonly paused?: () => boolean;
 };
@@ -149,6 +152,7 @@ export function startPump(deps: PumpDeps): Pump {
     void (job.refusal ? Promise.resolve(job.refusal) : carrier.submit(job)).then((outcome) => {
       inFlight--;
       onAnswer?.(outcome.kind === 'accepted');
+      if (!job.refusal) deps.onOutcome?.(job, outcome);
       // The carrier had no room left: nothing was sent. A message that is rejected at its first part still uses up the
       // rate for all of its parts, which makes up for the parts of other messages that were sent twice.
       if (outcome.kind === 'retry' && outcome.code === 'NOT_SENT') pacing.giveBack(job);
@@ -307,6 +311,7 @@ export function startPump(deps: PumpDeps): Pump {
     },
     shareRate(workers) {
       bucket.setRate(deps.tps / workers);
+      pacing.share(workers);
       workSignal.raise();
     },
     counts: () => ({ inFlight, held: held.waiting() }),

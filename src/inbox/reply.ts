@@ -88,11 +88,13 @@ const FIELDS: Partial<Record<Refusal, keyof ReplyIn>> = {
   bad_sender: 'channelIdentity',
   foreign_sender: 'channelIdentity',
   sender_not_allowed: 'channelIdentity',
+  no_registered_route: 'channelIdentity',
   no_pool: 'channelIdentity',
   empty_body: 'text',
   bad_body: 'text',
   body_too_long: 'text',
   no_content: 'text',
+  no_dlt_template: 'text',
 };
 
 function acceptedId(verdict: Verdict | undefined, { chatId }: ReplyIn): string {

@@ -12,6 +12,8 @@ import { toOwnFile } from '../media/media.ts';
 import { listMedia, type MediaLinks, type MediaRow, mediaReference, resolveReferences } from '../media/store.ts';
 import type { Costs } from '../routing/costs.ts';
 import { listKnown } from '../routing/number-lookup-store.ts';
+import type { RegisteredSender } from '../routing/registered-senders.ts';
+import type { SenderRules } from '../routing/sender-rules.ts';
 import { isInGroup } from '../smpp/text.ts';
 import { type Resolver, type StoredContent, WHOLE_CONTENT_ONLY } from '../templates/content.ts';
 import type { NewMessage, RecentMessages } from './new-messages.ts';
@@ -225,6 +227,54 @@ export function withMedia({ pool, storage, links, clock }: Deps, inner: Resolver
     },
   };
 }
+
+type Registered = {
+  readonly connectionId: number;
+  readonly senderRules: Pick<SenderRules, 'registeredOnlyBy' | 'registrationOver' | 'isPaced'>;
+};
+
+/**
+ * Returns true if the sender of a message may have limits of its own (`withRegistrations`). The messages of other senders
+ * were tested when they were accepted.
+ */
+export const mayBePaced = ({ channel, sender }: Job, { senderRules }: Registered): boolean =>
+  !isRoutedBySender(channel) && senderRules.isPaced(sender);
+
+/**
+ * Adds the limits of their registrations to the messages that go over a connection, and rejects those whose sender is not
+ * registered for it, though it must be: a registration may end while a message waits. They go to the next connection of
+ * their route, where they are tested again.
+ */
+export function withRegistrations(
+  chunks: readonly Pick<Chunk, 'accountId'>[],
+  jobs: Jobs,
+  registered: Registered,
+): Jobs {
+  const { connectionId, senderRules } = registered;
+  return chunks.map(({ accountId }, i) =>
+    (jobs[i] ?? []).map((job) => {
+      if (job === undefined || isRoutedBySender(job.channel)) return job;
+      const use = { accountId, destination: job.destination, sender: job.sender };
+      const registration = senderRules.registrationOver(use, connectionId);
+      if (registration !== undefined) return withLimits(job, registration);
+      const prefix = senderRules.registeredOnlyBy(use);
+      return prefix === null ? job : { ...job, refusal: notRegistered(prefix) };
+    }),
+  );
+}
+
+function withLimits(job: Job, { id, tps, dailyCap }: RegisteredSender): Job {
+  return tps === null && dailyCap === null ? job : { ...job, registration: { id, tps, dailyCap } };
+}
+
+const notRegistered = (prefix: string): Outcome => ({
+  kind: 'refused',
+  status: 'REJECTED',
+  elsewhere: true,
+  code: 'NO_REGISTERED_ROUTE',
+  text: `the sender is not registered for this connection, as the rule for senders of prefix ${prefix} requires`,
+  carrierIds: [],
+});
 
 /** The messages of each chunk. */
 type Jobs = (Job | undefined)[][];

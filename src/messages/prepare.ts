@@ -8,9 +8,12 @@ import { DEFAULT_NUMBER_RULES, type NumberRules } from '../core/phone.ts';
 import type { OnUnknown } from '../dispatch/store.ts';
 import { findBalance } from '../money/credit.ts';
 import type { FindPrice } from '../money/pricing.ts';
+import { faultOf } from '../routing/choice.ts';
+import type { DltTemplates } from '../routing/dlt-templates.ts';
 import { type NetworkFinder, type NetworkOf, NO_NETWORK } from '../routing/number-lookups.ts';
 import type { FindRoute, MaySend } from '../routing/router.ts';
 import type { Traffic } from '../routing/routes.ts';
+import type { TlvTags } from '../routing/account-tlvs.ts';
 import {
   createStickyLookup,
   type FindSticky,
@@ -19,6 +22,7 @@ import {
   type SenderRules,
 } from '../routing/sender-rules.ts';
 import { countParts, fitOneMessage, roomBeside } from '../smpp/text.ts';
+import { decodeTlvs, encodeTlvs } from '../smpp/wire.ts';
 import { isStorable } from '../templates/content.ts';
 import { billingOf, NO_WINDOWS, type WindowsOf } from './billing.ts';
 import { type IsOptedOut, readDestination } from './consent.ts';
@@ -37,6 +41,8 @@ export type Lookups = {
   readonly maySend: MaySend;
   readonly senderRules: SenderRules;
   readonly networks: NetworkFinder;
+  readonly tlvTags: TlvTags;
+  readonly dltTemplates: DltTemplates;
 };
 
 /** A message that may be stored, with the additional data for the queue and the response. */
@@ -63,6 +69,8 @@ type Work = Omit<Filling<Prepared>, 'message'> & {
   readonly windowsOf: WindowsOf;
   readonly numberRules: NumberRules;
   unitMicros: number;
+  /** Explains a rejection beyond its reason. */
+  hint?: string;
 };
 
 /** A step returns the reason for a rejection, or fills in the work and returns null. */
@@ -114,23 +122,49 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
       return parts > (work.draft.maxParts ?? MAX_PARTS) ? 'body_too_long' : null;
     },
   ],
+  [
+    'parameters',
+    ({ draft, message, tables }) => {
+      // Those of an SMPP customer were checked where they arrived.
+      if (!draft.tlvs || message.smppCredentialId !== null) return null;
+      const allowed = tables.tlvTags.of(message.accountId);
+      return decodeTlvs(draft.tlvs)
+        .keys()
+        .every((tag) => allowed.has(tag))
+        ? null
+        : 'tlv_not_allowed';
+    },
+  ],
+  [
+    'template',
+    (work) => {
+      const { message, draft, tables } = work;
+      if (isRoutedBySender(draft.channel) || draft.binary || message.destination === '') return null;
+      const found = tables.dltTemplates.match({ ...message, text: message.body });
+      if (found === null) return null;
+      if ('fault' in found) {
+        work.hint = found.fault;
+        return 'no_dlt_template';
+      }
+      const own = message.tlvs === null ? [] : decodeTlvs(message.tlvs);
+      message.tlvs = encodeTlvs(new Map([...found.tlvs, ...own]));
+      return null;
+    },
+  ],
   ['consent', ({ isOptedOut, message }) => (isOptedOut(message.channel, message.destination) ? 'opted_out' : null)],
   [
     'route',
     (work) => {
       const { draft, message } = work;
       if (draft.simulation) return null;
-      const { connectionIds, onUnknown, reason } = work.tables.findRoute(
-        draft.channel,
-        message.destination,
-        trafficOf(work),
-      );
+      const chosen = work.tables.findRoute(draft.channel, message.destination, trafficOf(work));
+      const { connectionIds, onUnknown, reason } = chosen;
       work.connectionIds = connectionIds;
       // Bulk is never sent twice: an offer that arrives twice annoys, a code that never arrives locks a user out.
       if (draft.priority === 0) work.onUnknown = onUnknown;
       message.connectionId = connectionIds[0] ?? null;
       message.routeReason = reason;
-      return connectionIds.length === 0 ? 'no_route' : null;
+      return connectionIds.length === 0 ? faultOf(chosen) : null;
     },
   ],
   [
@@ -189,11 +223,11 @@ export function prepare(
   tables: Lookups,
   isOptedOut: IsOptedOut,
   { findSticky = NO_STICKY, networkOf = NO_NETWORK, windowsOf = NO_WINDOWS }: Partial<Known> = {},
-): Prepared | { kind: 'refused'; refusal: Refusal } {
+): Prepared | { kind: 'refused'; refusal: Refusal; hint?: string } {
   const work = begin(by, draft, tables, { id: idFor(draft), isOptedOut, findSticky, networkOf, windowsOf });
   for (const [, step] of STEPS) {
     const refusal = step(work);
-    if (refusal !== null) return { kind: 'refused', refusal };
+    if (refusal !== null) return { kind: 'refused', refusal, ...(work.hint !== undefined && { hint: work.hint }) };
   }
   return work;
 }

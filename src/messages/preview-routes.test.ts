@@ -5,6 +5,8 @@ import { exec, one, sql } from '../core/db/query.ts';
 import { NO_ROUTE } from '../routing/choice.ts';
 import { insertConnection } from '../routing/connection-store.ts';
 import { NO_NETWORKS } from '../routing/number-lookups.ts';
+import { NO_TLV_TAGS } from '../routing/account-tlvs.ts';
+import { NO_DLT_TEMPLATES } from '../routing/dlt-templates.ts';
 import { NO_SENDER_RULES } from '../routing/sender-rules.ts';
 import { insertSender } from '../routing/senders.ts';
 import { insertTemplate } from '../templates/store.ts';
@@ -21,6 +23,8 @@ const tables: Lookups = {
   findPrice: (message) => (priceMicros === null ? null : flatPrice(priceMicros)(message)),
   maySend: (accountId, _channel, sender) => accountId === account.accountId && sender === AGENT,
   senderRules: NO_SENDER_RULES,
+  tlvTags: NO_TLV_TAGS,
+  dltTemplates: NO_DLT_TEMPLATES,
   networks: NO_NETWORKS,
 };
 const { pool, account, call, ...routes } = await openRoutes([previewRoutes], {

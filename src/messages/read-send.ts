@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { readGivenTlvs } from '../channels/message-tlvs.ts';
 import type { Channel } from '../core/channels.ts';
 import { type FieldError, invalidFields } from '../core/errors.ts';
 import { withAmounts } from '../core/money.ts';
@@ -54,7 +55,7 @@ export function readMessageServer(body: MessageServerIn, now: Date, maxScheduleD
 /** Fields that both bodies have in common. */
 type SendOptions = Pick<
   MessageServerIn,
-  'placeholders' | 'udhData' | 'enableNotification' | 'scheduledDate' | 'validityPeriod' | 'simulation'
+  'placeholders' | 'udhData' | 'enableNotification' | 'scheduledDate' | 'validityPeriod' | 'simulation' | 'tlvs'
 >;
 
 /** Returns the text with its placeholders filled, if the request has values for any. */
@@ -72,7 +73,13 @@ function optionsOfSend(options: SendOptions, now: Date) {
     wantReceipt: options.enableNotification ?? true,
     validUntil: readValidity(options.validityPeriod, scheduledAt ?? now),
     scheduledAt,
+    ...(options.tlvs && { tlvs: octetsOf(options.tlvs) }),
   };
+}
+
+function octetsOf(tlvs: SendOptions['tlvs']): Buffer | null {
+  const read = tlvs && readGivenTlvs(tlvs);
+  return read && 'octets' in read ? read.octets : null;
 }
 
 /** Returns the instant after which a message is no longer delivered; null without a validity period. */
@@ -99,6 +106,8 @@ function optionFaults(options: SendOptions, now: Date, maxScheduleDays?: number)
   faults.push(...headerFaults(udhData, 'udhData'));
   const schedule = scheduleFault(scheduledDate, now, maxScheduleDays);
   if (schedule !== null) faults.push({ field: 'scheduledDate', message: schedule });
+  const read = readGivenTlvs(options.tlvs ?? []);
+  if ('fault' in read) faults.push({ field: `tlvs${read.fault.place}`, message: read.fault.message });
   return faults;
 }
 
@@ -269,7 +278,11 @@ export const REFUSALS = {
   body_not_gsm: 'the text has characters outside GSM 03.38',
   binary_too_long: 'user data header and data together exceed 140 octets',
   text_too_long_for_header: 'user data header and text do not fit into one message',
+  tlv_not_allowed: 'the account may not send this parameter',
+  no_dlt_template: 'the text matches no DLT template of the account',
   no_route: 'no route leads to this number',
+  no_registered_route:
+    'the sender is not registered with a provider that reaches this number, as the rule for senders of its country requires',
   no_price: 'the price list has no price for this number',
   no_credit: 'insufficient credit',
   opted_out: 'the number has opted out of messages on this channel',
@@ -285,13 +298,19 @@ export type Verdict =
       readonly unicode: boolean;
       readonly sender?: string;
     }
-  | { readonly kind: 'refused'; readonly refusal: Refusal; readonly shortage?: Shortage }
+  | {
+      readonly kind: 'refused';
+      readonly refusal: Refusal;
+      readonly shortage?: Shortage;
+      /** The reason in more detail than that of all such rejections. */
+      readonly hint?: string;
+    }
   /** The client id was used for a message with other content within 24 hours. */
   | { readonly kind: 'conflict' };
 
 /** Returns the reason of a rejection, for clients who may see amounts (`textFor` shortens it for others). */
-export const reasonOf = ({ refusal, shortage }: Extract<Verdict, { kind: 'refused' }>): string =>
-  shortage ? withAmounts(REFUSALS[refusal], shortage) : REFUSALS[refusal];
+export const reasonOf = ({ refusal, shortage, hint }: Extract<Verdict, { kind: 'refused' }>): string =>
+  shortage ? withAmounts(REFUSALS[refusal], shortage) : (hint ?? REFUSALS[refusal]);
 
 /**
  * Returns the SHA-256 of a draft's content: two drafts under one client id are the same message when their hashes are

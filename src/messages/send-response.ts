@@ -19,9 +19,9 @@ import type { BulkIn, BulkOut, MessageServerIn, MessageServerOut, SendIn, SendOu
 
 /** The bodies of single sends, and their fields for the number, the sender and the text. */
 const FORMS = {
-  send: { number: 'phoneNumber', sender: 'senderName', text: 'message', header: 'message' },
-  messageServer: { number: 'destination', sender: 'sender', text: 'body', header: 'udhData' },
-  rich: { number: 'destination', sender: 'sender', text: 'body', header: 'body' },
+  send: { number: 'phoneNumber', sender: 'senderName', text: 'message', header: 'message', tlvs: 'tlvs' },
+  messageServer: { number: 'destination', sender: 'sender', text: 'body', header: 'udhData', tlvs: 'tlvs' },
+  rich: { number: 'destination', sender: 'sender', text: 'body', header: 'body', tlvs: 'tlvs' },
 } as const;
 type Form = keyof typeof FORMS;
 
@@ -31,12 +31,15 @@ const MALFORMED: Partial<Record<Refusal, keyof (typeof FORMS)[Form]>> = {
   no_country_code: 'number',
   bad_sender: 'sender',
   sender_not_allowed: 'sender',
+  no_registered_route: 'sender',
   no_pool: 'sender',
   empty_body: 'text',
   bad_body: 'text',
   body_too_long: 'text',
   binary_too_long: 'header',
   text_too_long_for_header: 'text',
+  tlv_not_allowed: 'tlvs',
+  no_dlt_template: 'text',
 };
 
 /** A verdict that does not fail the whole request. */
@@ -47,7 +50,7 @@ function assertNoError(verdict: Verdict, form: Form): Decided {
   if (verdict.kind === 'conflict') throw idConflict();
   const about = verdict.kind === 'refused' ? MALFORMED[verdict.refusal] : undefined;
   if (verdict.kind === 'refused' && about)
-    throw invalidFields([{ field: FORMS[form][about], message: REFUSALS[verdict.refusal] }]);
+    throw invalidFields([{ field: FORMS[form][about], message: verdict.hint ?? REFUSALS[verdict.refusal] }]);
   return verdict;
 }
 
@@ -117,6 +120,7 @@ function statusCodeOf(verdict: Verdict): number {
 
 const REFUSED_CODES: Partial<Record<Refusal, number>> = {
   sender_not_allowed: 401,
+  no_registered_route: 401,
   no_pool: 401,
   no_credit: 402,
   opted_out: 403,

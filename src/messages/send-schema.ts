@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { MAX_MESSAGE_TLVS, MAX_TLV_OCTETS, TAG_FORM, TLV_TYPES } from '../channels/message-tlvs.ts';
 import type { StatusName } from '../core/message-state.ts';
 import { textWithAmounts } from '../core/money.ts';
 import { NUMBER_FAULTS, USER_ID_FORM } from '../core/phone.ts';
@@ -75,6 +76,26 @@ const sendOptions = {
   ),
   validityPeriod: ValidityPeriod,
   simulation: Simulation,
+  tlvs: Type.Optional(
+    Type.Array(
+      Type.Object({
+        tag: Type.String({ pattern: `^${TAG_FORM}$`, 'x-message': 'must be a tag such as 0x1400' }),
+        type: Type.Optional(
+          Type.Enum([...TLV_TYPES], {
+            type: 'string',
+            description: 'Form of the value: `cstring` (default), `octets` in hexadecimal, or an unsigned integer.',
+          }),
+        ),
+        value: Type.String({ maxLength: 2 * MAX_TLV_OCTETS }),
+      }),
+      {
+        maxItems: MAX_MESSAGE_TLVS,
+        description:
+          'Optional parameters of SMPP for the carrier, of up to 255 bytes each, such as 0x1400 and 0x1401 for the ids that ' +
+          'operators in India require (DLT). The account may send the tags that its operator allows.',
+      },
+    ),
+  ),
 };
 
 /** The specification's body of a send. */

@@ -184,6 +184,7 @@ export const AccountDetails = Type.Object({
   contactLimits: LimitsOut,
   defaultCountry: orNull(Type.String({ description: 'The country of numbers without a country code.' })),
   numberChecks,
+  tlvTags: Type.Array(Type.String({ description: 'Tag of a parameter that its sends over HTTP may have.' })),
   apiKeys: Type.Integer(),
   people: Type.Array(
     Type.Object({
@@ -226,6 +227,12 @@ export const AccountPatch = Type.Object({
   ),
   defaultCountry: Type.Optional(orNull(Type.String({ maxLength: 2, description: 'A two-letter code of ISO 3166-1.' }))),
   numberChecks: Type.Optional(numberChecks),
+  tlvTags: Type.Optional(
+    Type.Array(Type.String({ maxLength: 6 }), {
+      maxItems: 50,
+      description: 'Tags of the SMPP parameters that its sends over HTTP may have, such as 0x1400. All are replaced.',
+    }),
+  ),
   allowListEnforced: Type.Optional(
     Type.Literal(false, { description: 'Clears the allow-list, for an admin who is locked out.' }),
   ),

@@ -16,6 +16,8 @@ import { toMicros } from '../core/money.ts';
 import { DEFAULT_NUMBER_RULES } from '../core/phone.ts';
 import { addCredit, countLedger, creditOf, ledgerBalances, listLedger } from '../money/credit.ts';
 import { CreditOut, LedgerOut, ledgerFilter, toLedger } from '../money/credit-routes.ts';
+import { nameOfTag } from '../channels/message-tlvs.ts';
+import { changeTlvTags, findTlvTags } from '../routing/account-tlvs.ts';
 import { enableEndpoint, findEndpoint } from '../webhooks/endpoints.ts';
 import { changeChannels, changePlan, createAccountTx, newAdminPassword } from './account-commands.ts';
 import * as schema from './account-store.ts';
@@ -207,6 +209,7 @@ async function changeAccount(
   if (patch.contactLimits !== undefined) await setLimits(tx, author, patch.contactLimits);
   if (patch.defaultCountry !== undefined || patch.numberChecks !== undefined)
     await changeNumberRules(tx, author, patch);
+  if (patch.tlvTags !== undefined) await changeTlvTags(tx, author, patch.tlvTags);
   if (patch.allowListEnforced === false) await clearAllowList(tx, author);
   if (patch.status !== undefined) await suspendOrResume(tx, actor, author, patch.status);
 }
@@ -256,6 +259,7 @@ async function describeAccount(
     allowListEnforced: allowList?.enforced ?? false,
     contactLimits: limitsOf(book ?? { planLimit: null, extraLimit: 0, contacts: 0 }),
     ...(numberRules ?? DEFAULT_NUMBER_RULES),
+    tlvTags: (await findTlvTags(db, { accountId })).map(nameOfTag),
     apiKeys,
     people: people.map(toPerson),
     webhook: endpoint ? toWebhook(endpoint, events) : null,

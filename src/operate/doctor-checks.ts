@@ -38,6 +38,7 @@ export const CHECKS = [
   'queue',
   'moves',
   'prices',
+  'senders',
   'sandbox',
   'address',
   'from outside',

@@ -19,6 +19,7 @@ import {
   STARTS_LATER,
 } from '../routing/connection-store.ts';
 import { checkSetup, secretOf } from '../routing/connections.ts';
+import { listUnruled, obligationsOn, SERVED_DAYS, type SenderObligation } from '../routing/sender-obligations.ts';
 import {
   checkAddress,
   checkMoves,
@@ -57,6 +58,7 @@ export async function examine({ config, pool, makeServer }: Installation): Promi
     await checkQueue(pool),
     await checkMoves(pool),
     await checkCosts(pool),
+    await checkSenders(pool),
     checkMail(config),
     await checkAlerts(config, pool),
     ...(await checkCarriers(pool)),
@@ -141,6 +143,23 @@ async function checkCosts(pool: Pool): Promise<Finding> {
     ok: worst === undefined,
     detail: worst ? `${describeUnderCost(worst)}${more}` : 'no route is priced below a known cost',
     advice: 'Raise the price (`price set`), use another connection (`route add`), or correct the cost (`cost set`).',
+  };
+}
+
+/** Checks that every served country with an obligation for senders has a rule for them. */
+export async function checkSenders(pool: Pool, now = new Date()): Promise<Finding> {
+  const due = obligationsOn(now.toISOString().slice(0, 10));
+  const unruled = await listUnruled(pool, { prefixes: due.map(({ prefix }) => prefix) });
+  const named = unruled.map(({ prefix, messages }) => {
+    const { country, from, effect } = due.find((each) => each.prefix === prefix) as SenderObligation;
+    return `+${prefix} (${country}${from === null ? '' : `, since ${from}`}: ${effect}): ${messages} messages in ${SERVED_DAYS} days`;
+  });
+  return {
+    name: 'senders',
+    ok: named.length === 0,
+    detail:
+      named.length === 0 ? 'all served countries with an obligation have a rule' : `no rule for ${named.join('; ')}`,
+    advice: 'Set a rule (`sender-rule set`) and record what is registered (`registered-sender add`).',
   };
 }
 

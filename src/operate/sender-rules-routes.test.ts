@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type OperatorApi, openOperatorApi } from '../../test/support/http/operator-api.ts';
+import { insertConnection } from '../routing/connection-store.ts';
 import { startTestProgram, type TestProgram } from '../../test/support/program.ts';
 import { until } from '../../test/support/until.ts';
 
@@ -47,6 +48,13 @@ test('a sender that is not allowed is refused with its field on a single send, a
   await until('the rule', async () => (await send('+6591234567', 'ACME')).status === 400);
   expect((await send('+6591234567', 'ACME')).body).toMatchObject({ details: [{ field: 'senderName' }] });
   expect((await send('+6591234567', 'Known')).status).toBe(200);
+  await insertConnection(program.pool, { name: 'elsewhere', kind: 'smpp', sandbox: false, settings: {} });
+  await operator.ask('POST', '/registered-senders', { prefix: '65', sender: 'Bound', connection: 'elsewhere' });
+  const bound = await until('the registration', async () => {
+    const answer = await send('+6591234567', 'Bound');
+    return JSON.stringify(answer.body).includes('provider') && answer;
+  });
+  expect(bound).toMatchObject({ status: 400, body: { details: [{ field: 'senderName' }] } });
   const { body } = await program.client.request('POST', '/services/sms/send', {
     body: { messages: [{ sender: 'ACME', body: 'Hello', destinations: ['+6591234567', '+393331234567'] }] },
   });

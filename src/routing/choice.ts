@@ -22,16 +22,22 @@ export type Asked = {
   readonly destination: string;
   readonly traffic: Traffic;
   readonly economics: Economics;
+  /** Test of the connections over which its sender is registered; null: it needs no registration. */
+  readonly isRegistered: ((connectionId: number) => boolean) | null;
 };
 
 /**
- * Finds the routes of a message: those of the longest prefix with any route whose conditions are met, without the
- * sandbox if the best is a real carrier, and vice versa. Null when there is none.
+ * Finds the routes of a message: those of the longest prefix with any route whose conditions are met and over whose
+ * connection the sender may go, without the sandbox if the best is a real carrier, and vice versa. Null when there is
+ * none.
  */
 export function choose(longest: Plan, asked: Asked): Choice | null {
-  const { channel, destination, traffic, economics } = asked;
+  const { channel, destination, traffic, economics, isRegistered } = asked;
   for (let plan: Plan | null = longest; plan !== null; plan = plan.shorter) {
-    const met = plan.routes.filter(({ checks }) => checks.every((check) => check.isMet(traffic)));
+    const met = plan.routes.filter(
+      ({ checks, connectionId }) =>
+        checks.every((check) => check.isMet(traffic)) && (isRegistered?.(connectionId) ?? true),
+    );
     if (met.length === 0) continue;
     const ranked = interchangeable(shareTraffic(met, traffic));
     const policy = economics.policyFor(channel, destination);
@@ -56,9 +62,11 @@ function shareTraffic(routes: readonly PlannedRoute[], { key, salt }: Traffic): 
 /** Chooses the routes of a message. Where neither conditions, weights nor a policy decide, they are precomputed. */
 export function chooseRoute(plan: Plan | undefined, asked: Asked): ChosenRoute {
   if (plan === undefined) return NO_ROUTE;
-  if (plan.chosen !== null) return plan.chosen;
+  const isFree = asked.isRegistered === null;
+  if (plan.chosen !== null && isFree) return plan.chosen;
   const choice = choose(plan, asked);
-  return choice === null ? NO_ROUTE : (choice.plan.chosen ?? chosenRoute(choice.ranked, reasonOf(choice)));
+  if (choice !== null) return (isFree && choice.plan.chosen) || chosenRoute(choice.ranked, reasonOf(choice));
+  return isFree || choose(plan, { ...asked, isRegistered: null }) === null ? NO_ROUTE : NO_REGISTERED_ROUTE;
 }
 
 /** Describes why the first route was chosen, without amounts: users of the account read it. */
@@ -205,9 +213,16 @@ export type ChosenRoute = {
   readonly onUnknown: OnUnknown;
   /** Reason for this connection, for users of the account; null where that follows from the prefix alone. */
   readonly reason: string | null;
+  /** Set if there are routes, but over none of them the sender has the registration that it needs. */
+  readonly isUnregistered?: true;
 };
 
 export const NO_ROUTE: ChosenRoute = { connectionIds: [], onUnknown: 'hold', reason: null };
+const NO_REGISTERED_ROUTE: ChosenRoute = { ...NO_ROUTE, isUnregistered: true };
+
+/** Returns the reason for rejecting a message whose choice has no connection. */
+export const faultOf = ({ isUnregistered }: ChosenRoute): 'no_route' | 'no_registered_route' =>
+  isUnregistered ? 'no_registered_route' : 'no_route';
 
 /** A route that is ready to be checked for many messages. */
 export type PlannedRoute = Route & { readonly checks: readonly Check[] };

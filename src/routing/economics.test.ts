@@ -62,7 +62,7 @@ function market({ routes = [route(1), route(2), route(3)], policies = [POLICY], 
   const plans = planRoutes(routes, economics.mayApply);
   return (key = newId(), destination = NUMBER) => {
     const traffic = { accountId: 7, sender: '', network: null, at: null, key, salt: 0 };
-    const asked = { channel: 'SMS', destination, traffic, economics } as const;
+    const asked = { channel: 'SMS', destination, traffic, economics, isRegistered: null } as const;
     const plan = plans.find('SMS', destination);
     const choice = plan && choose(plan, asked);
     return { ids: chooseRoute(plan, asked).connectionIds, reason: choice ? reasonOf(choice) : null };

@@ -123,10 +123,11 @@ const ExplainOut = Type.Object({
       ...facts,
       place: orNull(Type.Integer({ description: 'The place in which it is tried, from 1; null: it is not used.' })),
       obstacles: Type.Array(
-        Type.Enum(['network', 'account', 'sender', 'hours', 'prefix', 'sandbox'], { type: 'string' }),
+        Type.Enum(['network', 'account', 'sender', 'hours', 'registration', 'prefix', 'sandbox'], { type: 'string' }),
         {
           description:
-            'Reason why it is not used: a condition that is not met; `prefix`: another prefix decides; `sandbox`: ' +
+            'Reason why it is not used: a condition that is not met; `registration`: the rule for senders of the country ' +
+            'lets the sender pass only where it is registered, and for this connection it is not; `prefix`: another prefix decides; `sandbox`: ' +
             'it leads to the sandbox and the best route to a real carrier, or the other way round.',
         },
       ),

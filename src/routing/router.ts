@@ -19,6 +19,7 @@ import {
 import { type Costs, createCostList, NO_COSTS } from './costs.ts';
 import { listPolicies, type Policy } from './policies.ts';
 import { type ConditionName, listRoutes, type Route, type Traffic } from './routes.ts';
+import { createSenderRules, NO_SENDER_RULES, registeredOver, type SenderRules } from './sender-rules.ts';
 import { listRegisteredSenders } from './senders.ts';
 import { listQualityIn, listStandings, type Quality, type Standing } from './standings.ts';
 
@@ -47,12 +48,14 @@ export type Router = {
 /**
  * Creates a router that works from memory: the longest prefix wins, and its routes are ordered by their priority
  * numbers, or by the policy of the number. The tables are small and read for every message, so they are kept in memory
- * and reloaded after each change. `findCost` and `dependsOnNetwork` are from a list of costs that is reloaded with it.
+ * and reloaded after each change. `findCost` and `dependsOnNetwork` are from a list of costs, and `senderRules` from rules,
+ * that are reloaded with it.
  */
 export function createRouter(
   pool: Pool,
   findCost: Costs['find'] = NO_COSTS.find,
   dependsOnNetwork: Costs['dependsOnNetwork'] = NO_COSTS.dependsOnNetwork,
+  senderRules: SenderRules = NO_SENDER_RULES,
 ): Router {
   let economics = economicsOf([], [], findCost);
   let plans: PrefixTable<Plan> = prefixTable([]);
@@ -61,19 +64,23 @@ export function createRouter(
     find: (channel, destination, traffic) =>
       isRoutedBySender(channel)
         ? (senders.get(keyOf(channel, traffic.sender))?.chosen ?? NO_ROUTE)
-        : chooseRoute(plans.find(channel, destination), { channel, destination, traffic, economics }),
+        : chooseRoute(plans.find(channel, destination), {
+            channel,
+            destination,
+            traffic,
+            economics,
+            isRegistered: registeredOver(senderRules, { ...traffic, destination }),
+          }),
     maySend(accountId, channel, sender) {
       if (!isRoutedBySender(channel)) return true;
       const ownerId = senders.get(keyOf(channel, sender))?.ownerId;
       return ownerId === null || ownerId === accountId;
     },
-    explain: ({ destination, accountId, sender, network, at }) =>
-      explain(plans.find('SMS', destination), {
-        channel: 'SMS',
-        destination,
-        economics,
-        traffic: { accountId: accountId ?? 0, sender: sender ?? '', network, at, key: destination, salt: 0 },
-      }),
+    explain({ destination, accountId, sender, network, at }) {
+      const traffic = { accountId: accountId ?? 0, sender: sender ?? '', network, at, key: destination, salt: 0 };
+      const isRegistered = registeredOver(senderRules, { ...traffic, destination });
+      return explain(plans.find('SMS', destination), { channel: 'SMS', destination, economics, traffic, isRegistered });
+    },
     networkUse: (recipient) =>
       networkUseOf(plans.find('SMS', recipient.destination), recipient, { economics, dependsOnNetwork }),
     async reload() {
@@ -104,6 +111,8 @@ const routeOf = ({ connectionId, ownerId }: { connectionId: number; ownerId: num
 /** Reason why a route is not used for a message. */
 type Obstacle =
   | ConditionName
+  /** The sender lacks the registration over its connection that the rule of the country requires. */
+  | 'registration'
   /** Another prefix decides: a longer one with a route whose conditions are met. */
   | 'prefix'
   /** It leads to the sandbox and the best route to a real carrier, or vice versa. */
@@ -169,8 +178,9 @@ function explain(plan: Plan | undefined, asked: Asked): Explanation {
   };
 }
 
-function obstaclesOf({ checks }: PlannedRoute, isElsewhere: boolean, { traffic }: Asked): Obstacle[] {
-  const unmet = checks.filter((check) => !check.isMet(traffic)).map(({ name }) => name);
+function obstaclesOf({ checks, connectionId }: PlannedRoute, isElsewhere: boolean, asked: Asked): Obstacle[] {
+  const unmet: Obstacle[] = checks.filter((check) => !check.isMet(asked.traffic)).map(({ name }) => name);
+  if (asked.isRegistered?.(connectionId) === false) unmet.push('registration');
   if (unmet.length > 0) return unmet;
   return [isElsewhere ? 'prefix' : 'sandbox'];
 }
@@ -193,8 +203,9 @@ const SHOWN_HOURS = 3;
  */
 export async function explainRoute(pool: Pool, question: Question): Promise<MeasuredExplanation> {
   const costs = createCostList(pool);
-  const router = createRouter(pool, costs.find);
-  await Promise.all([costs.reload(), router.reload()]);
+  const senderRules = createSenderRules(pool);
+  const router = createRouter(pool, costs.find, costs.dependsOnNetwork, senderRules);
+  await Promise.all([costs.reload(), senderRules.reload(), router.reload()]);
   const explanation = router.explain(question);
   const qualityOf = await findQuality(pool, callingCodeOf(question.destination.slice(1)) ?? '', explanation.policy);
   const routes = explanation.routes.map((route) => ({ ...route, quality: qualityOf.get(route.connectionId) ?? null }));

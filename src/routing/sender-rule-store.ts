@@ -14,24 +14,34 @@ const RULE = columns({
   replacement: as<string | null>('replacement'),
   /** True if numbers too pass only if they are registered. */
   registeredOnly: as<boolean>('registered_only'),
+  /** Characters that senders with letters may have, with ranges: `A-Za-z0-9`; null: any. */
+  characters: as<string | null>('characters'),
+  /** Limits of their length; null: none. */
+  minLength: as<number | null>('min_length'),
+  maxLength: as<number | null>('max_length'),
+  /** Words that they may not contain, in any case. */
+  forbiddenWords: as<readonly string[]>('forbidden_words'),
 });
 export type SenderRule = RowOf<typeof RULE>;
+
+/** The form of a rule that demands none. */
+export const ANY_FORM = { characters: null, minLength: null, maxLength: null, forbiddenWords: [] } as const;
 
 export async function listRules(db: Db): Promise<SenderRule[]> {
   return many(db, sql`SELECT ${RULE} FROM sender_rule ORDER BY prefix`);
 }
 
 /** Inserts a rule, or changes the one of this prefix. */
-export async function insertRule(
-  db: Db,
-  { prefix, alphanumeric, replacement, registeredOnly }: Omit<SenderRule, 'id'>,
-): Promise<SenderRule> {
+export async function insertRule(db: Db, rule: Omit<SenderRule, 'id'>): Promise<SenderRule> {
   return one(
     db,
-    sql`INSERT INTO sender_rule (prefix, alphanumeric, replacement, registered_only)
-        VALUES (${prefix}, ${alphanumeric}, ${replacement}, ${registeredOnly})
+    sql`INSERT INTO sender_rule (prefix, alphanumeric, replacement, registered_only, characters, min_length, max_length,
+                                 forbidden_words)
+        VALUES (${rule.prefix}, ${rule.alphanumeric}, ${rule.replacement}, ${rule.registeredOnly}, ${rule.characters},
+                ${rule.minLength}, ${rule.maxLength}, ${[...rule.forbiddenWords]}::text[])
         ON CONFLICT (prefix) DO UPDATE SET alphanumeric = excluded.alphanumeric, replacement = excluded.replacement,
-          registered_only = excluded.registered_only
+          registered_only = excluded.registered_only, characters = excluded.characters,
+          min_length = excluded.min_length, max_length = excluded.max_length, forbidden_words = excluded.forbidden_words
         RETURNING ${RULE}`,
   );
 }
@@ -39,35 +49,6 @@ export async function insertRule(
 /** Deletes a rule and returns it; undefined when there is none. */
 export async function deleteRule(db: Db, { id }: { id: number }): Promise<SenderRule | undefined> {
   return maybeOne(db, sql`DELETE FROM sender_rule WHERE id = ${id} RETURNING ${RULE}`);
-}
-
-const REGISTERED = columns({
-  id: as<number>('r.id'),
-  prefix: as<string>('r.prefix'),
-  sender: as<string>('r.sender'),
-  /** The account that may use it; null for all. */
-  ownerId: as<number | null>('r.owner_id'),
-  account: as<string | null>('(SELECT name FROM account WHERE id = r.owner_id)'),
-});
-export type RegisteredSender = RowOf<typeof REGISTERED>;
-export type NewRegistered = Pick<RegisteredSender, 'prefix' | 'sender' | 'ownerId'>;
-
-export async function listRegistered(db: Db): Promise<RegisteredSender[]> {
-  return many(db, sql`SELECT ${REGISTERED} FROM registered_sender r ORDER BY r.prefix, r.sender, r.owner_id`);
-}
-
-/** Inserts a registered sender; one that exists stays. */
-export async function insertRegistered(db: Db, { prefix, sender, ownerId }: NewRegistered): Promise<RegisteredSender> {
-  return one(
-    db,
-    sql`INSERT INTO registered_sender AS r (prefix, sender, owner_id) VALUES (${prefix}, ${sender}, ${ownerId})
-        ON CONFLICT (prefix, sender, owner_id) DO UPDATE SET sender = excluded.sender RETURNING ${REGISTERED}`,
-  );
-}
-
-/** Deletes a registered sender and returns it; undefined when there is none. */
-export async function deleteRegistered(db: Db, { id }: { id: number }): Promise<RegisteredSender | undefined> {
-  return maybeOne(db, sql`DELETE FROM registered_sender r WHERE r.id = ${id} RETURNING ${REGISTERED}`);
 }
 
 const POOL = columns({

@@ -91,6 +91,20 @@ test('a rule that allows letters lets all pass, unless only registered senders d
   expect(await choice('ACME')).toBe('sender_not_allowed');
 });
 
+test('senders with letters must have the form that the rule of the country demands, unless they are registered', async () => {
+  const form = ['--characters', 'A-Za-z0-9-', '--min-length', '3', '--max-length', '8'];
+  await rule('--prefix', '44', '--alphanumeric', 'allowed', ...form, '--forbidden-words', 'bank', 'info');
+  const to = '+447700900123';
+  const senders = ['Acme-1', 'AC', 'AcmeLimited', 'Ac me', 'MyBANK', 'INFO', '+447700900000'];
+  expect(await Promise.all(senders.map((sender) => choice(sender, to)))).toEqual([
+    'Acme-1',
+    ...Array(5).fill('sender_not_allowed'),
+    '+447700900000',
+  ]);
+  await run('registered-sender', 'add', '--prefix', '44', '--sender', 'MyBANK');
+  expect(await choice('MyBANK', to)).toBe('MyBANK');
+});
+
 const NUMBERS = ['+12025550141', '+12025550142', '+12025550143'];
 const recipients = Array.from({ length: 300 }, (_, n) => `+1312555${String(1000 + n)}`);
 
@@ -199,6 +213,11 @@ test.each([
     'replacement: must be',
   ],
   [['sender-rule', 'set', '--alphanumeric', 'refused', '--prefix', '+1'], 'prefix: must be'],
+  [['sender-rule', 'set', '--alphanumeric', 'allowed', '--characters', 'z-a'], 'characters: must be'],
+  [
+    ['sender-rule', 'set', '--alphanumeric', 'allowed', '--min-length', '5', '--max-length', '4'],
+    'maxLength: must not',
+  ],
   [['registered-sender', 'add', '--sender', 'far too long a sender'], 'sender: must'],
   [['number-pool', 'add', 'Bad Name', '+12025550141'], 'name: must have'],
   [['number-pool', 'add', 'us', 'ACME'], 'numbers.0: must be'],

@@ -7,10 +7,16 @@ import { groupCommit, transaction } from '../core/db/transaction.ts';
 import { AppError, type FieldError, invalidFields } from '../core/errors.ts';
 import { type PrefixTable, prefixTable } from '../core/phone.ts';
 import { notifyRoutingChange } from './connection-store.ts';
+import {
+  listRegistered,
+  type Registrations,
+  type RegisteredSender,
+  registrationsOf,
+  type SenderUse,
+} from './registered-senders.ts';
 import * as db from './sender-rule-store.ts';
 import {
   listPools,
-  listRegistered,
   listRules,
   listSticky,
   listStickyPools,
@@ -39,15 +45,34 @@ export async function setSenderRule(tx: Db, { by, ...rule }: Omit<db.SenderRule,
   return made;
 }
 
-function faultsOfRule({ prefix, alphanumeric, replacement }: Omit<db.SenderRule, 'id'>): FieldError[] {
+function faultsOfRule({ prefix, alphanumeric, replacement, ...pattern }: Omit<db.SenderRule, 'id'>): FieldError[] {
   const missing = replacement === null && alphanumeric === 'replaced';
   const isSender = replacement === null || poolNameOf(replacement) !== null || isSmsSender(replacement);
+  const { characters, minLength, maxLength } = pattern;
+  const isClass = characters === null || charactersIn(characters) !== null;
+  const areInOrder = minLength === null || maxLength === null || minLength <= maxLength;
   return [
     ...(PREFIX.test(prefix) ? [] : [BAD_PREFIX]),
     ...(missing ? [{ field: 'replacement', message: 'is required where senders are replaced' }] : []),
     ...(isSender ? [] : [{ field: 'replacement', message: 'must be a sender or pool:NAME' }]),
+    ...(isClass ? [] : [{ field: 'characters', message: 'must be characters and ranges, such as A-Za-z0-9' }]),
+    ...(areInOrder ? [] : [{ field: 'maxLength', message: 'must not be less than minLength' }]),
   ];
 }
+
+/** Returns the characters of a class such as `A-Za-z0-9 -`, whose last hyphen stands for itself; null if a range is wrong. */
+function charactersIn(text: string): ReadonlySet<string> | null {
+  const all = new Set<string>();
+  for (const [, from, to, single = ''] of text.matchAll(/(.)-(.)|(.)/gs)) {
+    const [first, last] = [(from ?? single).charCodeAt(0), (to ?? single).charCodeAt(0)];
+    if (first > last || last > MAX_CHARACTER) return null;
+    for (let code = first; code <= last; code++) all.add(String.fromCharCode(code));
+  }
+  return all.size === 0 ? null : all;
+}
+
+/** The last character of ASCII: senders have no others. */
+const MAX_CHARACTER = 0x7e;
 
 /** Removes a rule: every sender is allowed there again, or the rule of a shorter prefix applies. Errors: 404. */
 export async function removeSenderRule(tx: Db, { by, id }: { readonly id: number } & By): Promise<void> {
@@ -55,28 +80,6 @@ export async function removeSenderRule(tx: Db, { by, id }: { readonly id: number
   if (!rule) throw new AppError('not_found', { message: 'There is no such rule' });
   await record(tx, { by, action: 'sender-rule.remove', subject: `sender-rule:${rule.prefix}`, detail: {} });
 }
-
-/** Records that a sender is registered for the numbers with a prefix. Errors: 400 naming the invalid fields. */
-export async function addRegistered(tx: Db, { by, ...entry }: db.NewRegistered & By): Promise<db.RegisteredSender> {
-  const errors = [
-    ...(PREFIX.test(entry.prefix) ? [] : [BAD_PREFIX]),
-    ...(isSmsSender(entry.sender) ? [] : [{ field: 'sender', message: 'must be a sender' }]),
-  ];
-  if (errors.length > 0) throw invalidFields(errors);
-  const made = await db.insertRegistered(tx, entry);
-  await recordRegistered(tx, { by, action: 'registered-sender.add' }, made);
-  return made;
-}
-
-/** Removes a sender from the list of registered ones. Errors: 404. */
-export async function removeRegistered(tx: Db, { by, id }: { readonly id: number } & By): Promise<void> {
-  const gone = Number.isSafeInteger(id) ? await db.deleteRegistered(tx, { id }) : undefined;
-  if (!gone) throw new AppError('not_found', { message: 'There is no such sender' });
-  await recordRegistered(tx, { by, action: 'registered-sender.remove' }, gone);
-}
-
-const recordRegistered = (tx: Db, change: By & { action: string }, { sender, prefix, ownerId }: db.NewRegistered) =>
-  record(tx, { ...change, ownerId, subject: `registered-sender:${sender}`, detail: { prefix } });
 
 type NewPool = Pick<db.NumberPool, 'name' | 'ownerId' | 'numbers'>;
 
@@ -164,8 +167,8 @@ type ChosenSender =
   /** The sender is not allowed there, or the pool does not exist or has no numbers. */
   | { readonly fault: 'sender_not_allowed' | 'no_pool' };
 
-/** The account, the recipient (E.164), and the requested sender; '' lets the carrier choose. */
-type AskedSender = { readonly accountId: number; readonly destination: string; readonly sender: string };
+/** The requested sender of a message; '' lets the carrier choose. */
+type AskedSender = SenderUse;
 
 /** Returns the number that a recipient keeps in a pool; undefined if the hash decides (`createStickyLookup`). */
 export type FindSticky = (pool: string, destination: string) => string | undefined;
@@ -182,7 +185,28 @@ export type SenderRules = {
   stickyPoolOf(asked: AskedSender): string | null;
   /** Returns true if there is any such pool. */
   anySticky(): boolean;
+  /**
+   * Returns the prefix of the rule that lets a chosen sender pass only over the connections where it is registered; null
+   * if it may go over any.
+   */
+  registeredOnlyBy(use: SenderUse): string | null;
+  /** Returns the registration that holds over a connection now, if there is one. */
+  registrationOver(use: SenderUse, connectionId: number): RegisteredSender | undefined;
+  /** Returns true if a registration of the sender has a rate or a daily cap. */
+  isPaced(sender: string): boolean;
 };
+
+/**
+ * Returns the test of the connections that a message may take by the registrations of its sender; null if it may take
+ * any.
+ */
+export function registeredOver(
+  rules: Pick<SenderRules, 'registeredOnlyBy' | 'registrationOver'>,
+  use: SenderUse,
+): ((connectionId: number) => boolean) | null {
+  if (rules.registeredOnlyBy(use) === null) return null;
+  return (connectionId) => rules.registrationOver(use, connectionId) !== undefined;
+}
 
 /** Finder for recipients without a kept number. */
 export const NO_STICKY: FindSticky = () => undefined;
@@ -192,12 +216,14 @@ export const NO_SENDER_RULES: SenderRules = {
   choose: ({ sender }) => (poolNameOf(sender) === null ? { sender } : { fault: 'no_pool' }),
   stickyPoolOf: () => null,
   anySticky: () => false,
+  registeredOnlyBy: () => null,
+  registrationOver: () => undefined,
+  isPaced: () => false,
 };
 
 type Tables = {
-  readonly rules: PrefixTable<SenderRule>;
-  /** Accounts that may use a sender, by prefix. */
-  readonly registered: ReadonlyMap<string, readonly { readonly prefix: string; readonly ownerId: number | null }[]>;
+  readonly rules: PrefixTable<Rule>;
+  readonly registered: Registrations;
   readonly pools: ReadonlyMap<string, NumberPool>;
   readonly isEmpty: boolean;
   readonly anySticky: boolean;
@@ -205,7 +231,7 @@ type Tables = {
 
 const EMPTY: Tables = {
   rules: prefixTable([]),
-  registered: new Map(),
+  registered: registrationsOf([]),
   pools: new Map(),
   isEmpty: true,
   anySticky: false,
@@ -231,11 +257,14 @@ export function createSenderRules(pool: Pool): SenderRules & { reload(): Promise
       return 'pool' in found && found.pool.sticky ? found.pool.name : null;
     },
     anySticky: () => tables.anySticky,
+    registeredOnlyBy: (use) => ruleRequiringRegistration(use, tables)?.prefix ?? null,
+    registrationOver: (use, connectionId) => tables.registered.find(use, connectionId),
+    isPaced: (sender) => tables.registered.isPaced(sender),
     async reload() {
       const [rules, registered, pools] = await Promise.all([listRules(pool), listRegistered(pool), listPools(pool)]);
       tables = {
-        rules: prefixTable(rules.map((rule) => ({ group: '', prefix: rule.prefix, value: rule }))),
-        registered: Map.groupBy(registered, ({ sender }) => sender.toLowerCase()),
+        rules: prefixTable(rules.map((rule) => ({ group: '', prefix: rule.prefix, value: ruleOf(rule) }))),
+        registered: registrationsOf(registered),
         pools: new Map(pools.map((each) => [poolKey(each.name, each.ownerId), each])),
         isEmpty: rules.length === 0 && pools.length === 0,
         anySticky: pools.some(({ sticky }) => sticky),
@@ -268,12 +297,48 @@ function poolNamed(name: string, accountId: number, { pools }: Tables): Target {
 
 const HAS_LETTERS = /[^+0-9]/;
 
-function passes({ accountId, destination, sender }: AskedSender, rule: SenderRule, { registered }: Tables): boolean {
-  const isAllowed = !rule.registeredOnly && (rule.alphanumeric === 'allowed' || !HAS_LETTERS.test(sender));
-  if (isAllowed) return true;
-  return (registered.get(sender.toLowerCase()) ?? []).some(
-    ({ prefix, ownerId }) => destination.startsWith(`+${prefix}`) && (ownerId === null || ownerId === accountId),
-  );
+function isFree({ registeredOnly, alphanumeric, hasForm }: Rule, sender: string): boolean {
+  return !registeredOnly && (!HAS_LETTERS.test(sender) || (alphanumeric === 'allowed' && hasForm(sender)));
+}
+
+/** A rule with the test of the form that senders with letters must have. */
+type Rule = SenderRule & { readonly hasForm: (sender: string) => boolean };
+
+function ruleOf(rule: SenderRule): Rule {
+  const allowed = rule.characters === null ? null : charactersIn(rule.characters);
+  const words = rule.forbiddenWords.map((word) => word.toLowerCase());
+  const { minLength, maxLength } = rule;
+  return {
+    ...rule,
+    hasForm(sender) {
+      const isWithin =
+        (minLength === null || sender.length >= minLength) && (maxLength === null || sender.length <= maxLength);
+      const folded = sender.toLowerCase();
+      return (
+        isWithin && [...sender].every((c) => allowed?.has(c) ?? true) && !words.some((word) => folded.includes(word))
+      );
+    },
+  };
+}
+
+const passes = (asked: AskedSender, rule: Rule, { registered }: Tables): boolean =>
+  isFree(rule, asked.sender) || registered.holds(asked);
+
+/**
+ * Finds the rule that lets a sender pass only where it is registered. The replacement that a rule names is the
+ * operator's decision: it needs a registration only if it has been registered at all.
+ */
+function ruleRequiringRegistration(use: SenderUse, tables: Tables): Rule | undefined {
+  const rule = use.sender === '' ? undefined : tables.rules.find('', use.destination);
+  if (rule === undefined || isFree(rule, use.sender)) return undefined;
+  return isReplacement(rule, use, tables) && !tables.registered.isListed(use) ? undefined : rule;
+}
+
+function isReplacement({ replacement }: SenderRule, { accountId, sender }: SenderUse, tables: Tables): boolean {
+  const name = replacement === null ? null : poolNameOf(replacement);
+  if (name === null) return replacement === sender;
+  const found = poolNamed(name, accountId, tables);
+  return 'pool' in found && found.pool.numbers.includes(sender);
 }
 
 type Key = Omit<StickySender, 'sender'>;

@@ -8,6 +8,8 @@ import { type FindPrice, pricing } from '../../src/money/pricing.ts';
 import { NO_ROUTE } from '../../src/routing/choice.ts';
 import { NO_NETWORKS } from '../../src/routing/number-lookups.ts';
 import type { FindRoute } from '../../src/routing/router.ts';
+import { NO_TLV_TAGS } from '../../src/routing/account-tlvs.ts';
+import { NO_DLT_TEMPLATES } from '../../src/routing/dlt-templates.ts';
 import { NO_SENDER_RULES } from '../../src/routing/sender-rules.ts';
 
 /** Returns a single SMS that passes every check. */
@@ -46,5 +48,7 @@ export const freeOver = (connectionsFor: (...question: Parameters<FindRoute>) =>
   findPrice: flatPrice(0),
   maySend: () => true,
   senderRules: NO_SENDER_RULES,
+  tlvTags: NO_TLV_TAGS,
+  dltTemplates: NO_DLT_TEMPLATES,
   networks: NO_NETWORKS,
 });

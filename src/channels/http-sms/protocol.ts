@@ -1,3 +1,4 @@
+import { isTlvVariable } from '../message-tlvs.ts';
 import Type, { type Static, type TProperties } from 'typebox';
 import { splitPlaceholders } from '../../core/schema.ts';
 import type { ReceiptState } from '../carrier.ts';
@@ -315,6 +316,9 @@ export const VARIABLES = {
   parts: 'How many messages the text is over the air, as a number.',
   encoding: 'The alphabet that the text needs, by the names in `gsm` and `ucs2`.',
   messageId: 'Our id of the message, a UUID.',
+  'dlt.entityId': 'The parameter 0x1400 of the message, the entity id of DLT in India; no value without it.',
+  'dlt.templateId': 'The parameter 0x1401, the template id of DLT.',
+  'dlt.chain': 'The parameter 0x1402, the chain of telemarketers of DLT.',
   callbackUrl: 'The URL for callbacks, with the callback token if it is verified by that.',
   wantReceipt: 'Whether a receipt is wanted: true or false.',
   validitySeconds: 'For how many seconds the message is valid; no value without a limit.',
@@ -356,7 +360,7 @@ export function checkTemplates({
 }): void {
   const { path, query, headers, username, body, format, method, auth, idempotent } = request;
   for (const [field, template] of Object.entries({ path, query, headers, username, body }))
-    checkVariables(`request.${field}`, template, (name) => Object.hasOwn(VARIABLES, name));
+    checkVariables(`request.${field}`, template, (name) => Object.hasOwn(VARIABLES, name) || isTlvVariable(name));
   checkVariables('verify.over', verify?.over, (name) => SIGNED.test(name));
   checkVariables('probePath', probePath, isOfConnection);
   checkPath('request.path', path);

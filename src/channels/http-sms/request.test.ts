@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { message } from '../../../test/support/carriers/http-sms-harness.ts';
 import { expectLinear } from '../../../test/support/linear.ts';
+import { cStringValue, encodeTlvs } from '../../smpp/wire.ts';
 import type { Submission } from '../carrier.ts';
 import { compileRequests, sharedValues, valuesOf } from './request.ts';
 import { checkSecrets, parseHttpSmsSecrets, parseHttpSmsSettings, resolveSettings } from './settings.ts';
@@ -30,6 +31,18 @@ test('a value in JSON is one member, whatever it contains', () => {
     message: { text: `Say ${HOSTILE}`, to: ['351912345678'] },
     key: 'se"cret',
   });
+});
+
+test('parameters of a message are variables, and fields without one are omitted', () => {
+  const body = { pe: '{{dlt.entityId}}', template: '{{dlt.templateId}}', more: '{{tlv.0x1403}}' };
+  const tlvs = encodeTlvs(
+    new Map([
+      [0x1400, cStringValue('1101')],
+      [0x1403, cStringValue('x')],
+    ]),
+  );
+  expect(JSON.parse(String(requestOf({ body }, { tlvs })?.body))).toEqual({ pe: '1101', more: 'x' });
+  expect(() => requestOf({ body: { pe: '{{dlt.other}}' } })).toThrow('dlt.other');
 });
 
 test('a value in a form is one field, whatever it contains', () => {

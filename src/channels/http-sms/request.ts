@@ -1,3 +1,4 @@
+import { tlvVariables } from '../message-tlvs.ts';
 import { createHash, createHmac } from 'node:crypto';
 import { countParts } from '../../smpp/text.ts';
 import type { Submission } from '../carrier.ts';
@@ -124,6 +125,7 @@ export function valuesOf(
   const count = () => (counted ??= countParts(body));
   return {
     ...shared,
+    ...tlvVariables(submission.tlvs),
     to: destination,
     toDigits: withoutPlus(destination),
     from: orNull(withPlus(sender)),

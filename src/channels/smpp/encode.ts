@@ -11,8 +11,9 @@ import {
   roomBeside,
   udhConcat,
 } from '../../smpp/text.ts';
-import { cStringSize, decodeTlvs, NO_TLVS, readText, TAG, uint8, uint16 } from '../../smpp/wire.ts';
+import { cStringSize, NO_TLVS, readText, TAG, uint8, uint16 } from '../../smpp/wire.ts';
 import type { Outcome, Submission } from '../carrier.ts';
+import { compileTlvs, type WriteTlvs } from '../message-tlvs.ts';
 import type { SmppSettings } from './settings.ts';
 
 /** The octets of a submit_sm before its destination, and those after the destination's NUL. */
@@ -34,12 +35,13 @@ export function createSubmissionEncoder(
   settings: SmppSettings,
   nextRef: (destination: string) => number,
 ): (submission: Submission) => Frames {
+  const writeTlvs = tlvsFor(settings);
   let last: Kind | null = null;
   return (submission) => {
     const validity = validityPeriod(submission.validUntil, settings.validity);
     const known = last !== null && isOfKind(last, submission, validity) ? last : null;
     if (known?.template) return [frameFor(known.template, submission.destination, settings)];
-    const frames = encodeSubmission(submission, settings, nextRef, validity);
+    const frames = encodeSubmission(submission, settings, nextRef, validity, writeTlvs);
     if (known) known.template = templateOf(frames);
     else last = submission.tlvs ? null : kindOf(submission, validity);
     return frames;
@@ -126,9 +128,10 @@ export function encodeSubmission(
   settings: SmppSettings,
   nextRef: (destination: string) => number,
   validity = validityPeriod(submission.validUntil, settings.validity),
+  writeTlvs = tlvsFor(settings),
 ): Frames {
   const parts = partsOf(submission, settings, nextRef);
-  const passed = passedOn(submission, settings);
+  const passed = writeTlvs(submission.tlvs);
   const source = sourceAddress(submission.sender, settings);
   const destination = destinationAddress(submission.destination, settings);
   const encode = (part: Part): Buffer =>
@@ -160,9 +163,9 @@ export function encodeSubmission(
   return [encode(first), ...others.map(encode)];
 }
 
-/** The sender's own parameters; an SMPP 3.3 carrier gets none. */
-const passedOn = ({ tlvs }: Submission, { interfaceVersion }: SmppSettings): Tlvs =>
-  tlvs && interfaceVersion >= VERSION_3_4 ? decodeTlvs(tlvs) : NO_TLVS;
+/** Returns the writer of the parameters of messages and of the connection; an SMPP 3.3 carrier gets none. */
+const tlvsFor = (settings: SmppSettings): WriteTlvs =>
+  settings.interfaceVersion >= VERSION_3_4 ? compileTlvs(settings) : () => NO_TLVS;
 
 function partsOf(
   submission: Submission,

@@ -8,6 +8,7 @@ import { STATUS, statusName } from '../../smpp/status.ts';
 import { concatOf, textOf, userData } from '../../smpp/text.ts';
 import { NO_TLVS, readText, readUint, TAG, type Tlvs } from '../../smpp/wire.ts';
 import type { CarrierHost } from '../carrier.ts';
+import { compileReceiptTlvs } from '../message-tlvs.ts';
 import { isReceipt, readReceipt } from './receipts.ts';
 import type { SmppSettings } from './settings.ts';
 
@@ -352,6 +353,7 @@ export type Deliveries = {
 
 /** Creates the path of receipts and inbound messages to the host (SMPP 3.4, 4.6 and appendix B). */
 export function createDeliveries(settings: SmppSettings, host: CarrierHost): Deliveries {
+  const shownOf = compileReceiptTlvs(settings.receiptTlvs);
   let atHost = 0;
   let stopping = false;
   /** The last promise that the host returned, and the responses that wait for it. */
@@ -414,7 +416,8 @@ export function createDeliveries(settings: SmppSettings, host: CarrierHost): Del
       return host.inbound(carrierId === null ? inbound : { ...inbound, carrierId }, answered);
     }
     const receipt = readReceipt(message, settings);
-    if (receipt) return host.receipt(receipt);
+    const shown = shownOf(message.tlvs);
+    if (receipt) return host.receipt(shown === '' ? receipt : { ...receipt, raw: receipt.raw + shown });
     host.log('warn', 'A receipt without an id was dropped', { octets: Buffer.from(userData(message)).toString('hex') });
     host.unreadable?.();
     return Promise.resolve();

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import { compileReceiptTlvs, compileTlvs, MAX_MESSAGE_TLVS } from '../message-tlvs.ts';
 import { parseSettings, throttlePause } from '../settings.ts';
 
 const text = (description: string, maxLength: number) => Type.String({ description, maxLength, default: '' });
@@ -56,6 +57,23 @@ export const SmppSettings = Type.Object(
     // Enforced by the dispatcher, not by the carrier.
     tps: Type.Number({ description: 'Parts per second over all binds; 0 means no limit.', minimum: 0, default: 0 }),
 
+    tlvs: Type.Array(Type.String({ pattern: '^[^\\s,]{1,300}$', maxLength: 300 }), {
+      description:
+        'Optional parameters of every message, as TAG=VALUE or TAG:TYPE=VALUE: `0x1400=1101234`. TYPE is cstring, octets (hexadecimal), int8, int16 or int32. A value may contain `{{dlt.entityId}}`, `{{dlt.templateId}}`, `{{dlt.chain}}` or `{{tlv.0x1401}}`, which are parameters of the message; without them the parameter is omitted.',
+      maxItems: MAX_MESSAGE_TLVS,
+      default: [],
+    }),
+    messageTlvs: Type.Optional(
+      Type.Array(Type.String({ maxLength: 6 }), {
+        description: 'Tags of the parameters that messages may bring: `0x1400`. By default all that accounts may send.',
+        maxItems: 50,
+      }),
+    ),
+    receiptTlvs: Type.Array(Type.String({ maxLength: 40 }), {
+      description: 'Parameters of receipts that are shown in the status of a message, as TAG=NAME: `0x1403=operator`.',
+      maxItems: MAX_MESSAGE_TLVS,
+      default: [],
+    }),
     serviceType: text('Service type that is sent with every message.', 5),
     alphaAddress: tonNpi('Type of number and numbering plan of alphanumeric senders.', 5, 0),
     longAddress: tonNpi('Type of number and numbering plan of senders that are international numbers.', 1, 1),
@@ -132,5 +150,9 @@ export function parseSmppSettings(json: unknown): SmppSettings {
   if (settings.interfaceVersion < 0x34 && (settings.longMode === 'sar' || settings.longMode === 'payload')) {
     throw new Error(`longMode: ${settings.longMode} needs optional parameters, which version 0x33 does not have`);
   }
+  if (settings.interfaceVersion < 0x34 && settings.tlvs.length > 0)
+    throw new Error('tlvs: version 0x33 does not have optional parameters');
+  compileTlvs(settings);
+  compileReceiptTlvs(settings.receiptTlvs);
   return settings;
 }

@@ -16,6 +16,8 @@ import { insertConnection } from '../../../src/routing/connection-store.ts';
 import { NO_NETWORKS } from '../../../src/routing/number-lookups.ts';
 import { createRouter } from '../../../src/routing/router.ts';
 import { insertRoute } from '../../../src/routing/routes.ts';
+import { NO_TLV_TAGS } from '../../../src/routing/account-tlvs.ts';
+import { NO_DLT_TEMPLATES } from '../../../src/routing/dlt-templates.ts';
 import { NO_SENDER_RULES } from '../../../src/routing/sender-rules.ts';
 import { createTestDatabase } from '../database.ts';
 import { apiDeps } from '../http/api.ts';
@@ -74,6 +76,8 @@ function buildApp(pool: Pool, clock: Clock | undefined) {
     findPrice: prices.find,
     maySend: router.maySend,
     senderRules: NO_SENDER_RULES,
+    tlvTags: NO_TLV_TAGS,
+    dltTemplates: NO_DLT_TEMPLATES,
     networks: NO_NETWORKS,
   };
   const accept = createAccept({ pool, tables, waker: createWaker(pool), recentMessages: null });

@@ -11,6 +11,8 @@ import { createLinkSigner } from '../../../src/core/storage.ts';
 import { systemClock } from '../../../src/core/time.ts';
 import { NO_ROUTE } from '../../../src/routing/choice.ts';
 import { NO_NETWORKS } from '../../../src/routing/number-lookups.ts';
+import { NO_TLV_TAGS } from '../../../src/routing/account-tlvs.ts';
+import { NO_DLT_TEMPLATES } from '../../../src/routing/dlt-templates.ts';
 import { NO_SENDER_RULES } from '../../../src/routing/sender-rules.ts';
 
 const refuse = () => Promise.reject(new AppError('unauthenticated'));
@@ -46,6 +48,8 @@ const defaultDeps = (pool: pg.Pool): ApiDeps => ({
     findPrice: () => null,
     maySend: () => false,
     senderRules: NO_SENDER_RULES,
+    tlvTags: NO_TLV_TAGS,
+    dltTemplates: NO_DLT_TEMPLATES,
     networks: NO_NETWORKS,
   },
   secretKey: createSecretKey(Buffer.alloc(32, 1)),

@@ -128,18 +128,20 @@ function useNames({ routedBy, channel }: ConnectionSelection): readonly string[]
 type ConnectionChoiceProps = ConnectionSelection & {
   /** The name of the connection; '' if none is chosen. */
   readonly value?: string;
+  /** The text of the choice of none; by default it asks to choose one. */
+  readonly none?: string;
   readonly onChange: (name: string) => void;
   readonly error?: ReactNode;
 };
 
 /** A form field that selects a connection. */
-export function ConnectionChoice({ routedBy, channel, onChange, ...input }: ConnectionChoiceProps) {
+export function ConnectionChoice({ routedBy, channel, none, onChange, ...input }: ConnectionChoiceProps) {
   const { t } = useTranslation('operator');
   const names = useNames({ ...(routedBy && { routedBy }), ...(channel && { channel }) });
   return (
     <NativeSelect
       label={t('connection.one')}
-      data={[{ value: '', label: t('route.add.choose') }, ...names]}
+      data={[{ value: '', label: none ?? t('route.add.choose') }, ...names]}
       onChange={(event) => onChange(event.currentTarget.value)}
       {...input}
     />

@@ -1,17 +1,22 @@
-import { Checkbox, NativeSelect, Stack, TextInput } from '@mantine/core';
+import { Anchor, Checkbox, NativeSelect, Stack, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/send.ts';
 import { AddButton } from '../ui/actions.tsx';
 import { openDialog } from '../ui/dialog.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
+import { useFormat } from '../ui/format.ts';
 import { ErrorState, Section } from '../ui/parts.tsx';
 import { type SmallColumn, SmallTable } from '../ui/small-table.tsx';
 import { AccountChoice } from './account.tsx';
+import { ConnectionChoice } from './connection-choice.tsx';
 import {
   DeleteRule,
+  obligationsQuery,
+  type SenderObligation,
   POLICIES,
   REGISTERED,
+  REGISTRATION_STATUSES,
   type RegisteredSender,
   RULES,
   registeredQuery,
@@ -27,6 +32,7 @@ export function SenderRules() {
     <Stack gap="lg">
       <Rules />
       <Registered />
+      <Obligations />
     </Stack>
   );
 }
@@ -73,6 +79,47 @@ function Rules() {
   );
 }
 
+/** Countries where senders must be registered or have a certain form, with the date and the source. */
+function Obligations() {
+  const { t, i18n } = useTranslation('operator');
+  const format = useFormat();
+  const names = new Intl.DisplayNames(i18n.language, { type: 'region' });
+  const { data, error } = useQuery(obligationsQuery);
+  const columns: readonly SmallColumn<SenderObligation>[] = [
+    { id: 'country', header: t('obligation.country'), cell: ({ country }) => names.of(country) ?? country },
+    {
+      id: 'from',
+      header: t('obligation.from'),
+      cell: ({ from }) => (from === null ? '–' : format.dayUtc(new Date(from))),
+    },
+    { id: 'kind', header: t('obligation.what'), cell: ({ kind }) => t(`obligation.kind.${kind}`) },
+    { id: 'effect', header: t('obligation.otherwise'), cell: ({ effect }) => t(`obligation.effect.${effect}`) },
+    {
+      id: 'rule',
+      header: t('obligation.rule'),
+      cell: ({ hasRule }) => t(hasRule ? 'obligation.hasRule' : 'obligation.noRule'),
+    },
+    {
+      id: 'source',
+      header: t('obligation.source'),
+      phone: 'none',
+      cell: ({ source }) => (
+        <Anchor href={source} target="_blank" rel="noreferrer" size="sm">
+          {new URL(source).hostname}
+        </Anchor>
+      ),
+    },
+  ];
+  return (
+    <Section title={t('obligation.title')} description={t('obligation.text')}>
+      {error && <ErrorState error={error} />}
+      {data && (
+        <SmallTable label={t('obligation.title')} columns={columns} rows={data.data} rowId={({ country }) => country} />
+      )}
+    </Section>
+  );
+}
+
 function Registered() {
   const { t } = useTranslation('operator');
   const { data, error } = useQuery(registeredQuery);
@@ -80,6 +127,12 @@ function Registered() {
     { id: 'sender', header: t('senderRule.sender'), cell: ({ sender }) => sender },
     { id: 'prefix', header: t('prefix.label'), cell: ({ prefix }) => <Prefix prefix={prefix} /> },
     { id: 'account', header: t('account.word'), cell: ({ account }) => account ?? t('sender.everyAccount') },
+    { id: 'connection', header: t('connection.one'), cell: ({ connection }) => connection ?? t('anyConnection') },
+    {
+      id: 'status',
+      header: t('senderRule.registration'),
+      cell: ({ status }) => t(`senderRule.registrationStatus.${status}`),
+    },
     {
       id: 'delete',
       header: '',
@@ -171,12 +224,17 @@ function RegisteredDialog() {
     <FormDialog
       title={t('senderRule.addRegistered.title')}
       size="md"
-      values={{ prefix: '', sender: '', accountId: EVERY }}
+      values={{ prefix: '', sender: '', accountId: EVERY, connection: '', status: 'ACTIVE' as const }}
       validate={{ sender: (sender) => (sender === '' ? t('wizard.missing') : null) }}
-      run={({ prefix, sender, accountId }) =>
+      run={({ prefix, accountId, connection, ...rest }) =>
         ok(
           api.POST(REGISTERED, {
-            body: { prefix: digitsOf(prefix), sender, accountId: accountId === EVERY ? null : Number(accountId) },
+            body: {
+              ...rest,
+              prefix: digitsOf(prefix),
+              accountId: accountId === EVERY ? null : Number(accountId),
+              ...(connection !== '' && { connection }),
+            },
           }),
         )
       }
@@ -192,6 +250,12 @@ function RegisteredDialog() {
             label={t('account.word')}
             also={{ value: EVERY, label: t('sender.everyAccount') }}
             {...form.getInputProps('accountId')}
+          />
+          <ConnectionChoice routedBy="prefix" none={t('anyConnection')} {...form.getInputProps('connection')} />
+          <NativeSelect
+            label={t('senderRule.registration')}
+            data={REGISTRATION_STATUSES.map((value) => ({ value, label: t(`senderRule.registrationStatus.${value}`) }))}
+            {...form.getInputProps('status')}
           />
         </>
       )}

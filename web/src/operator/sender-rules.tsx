@@ -28,6 +28,7 @@ export function DeleteRule({ path, id, of }: DeleteProps) {
   );
 }
 
+const OBLIGATIONS = '/api/operator/v1/sender-obligations';
 export const RULES = '/api/operator/v1/sender-rules';
 export const REGISTERED = '/api/operator/v1/registered-senders';
 export const POOLS = '/api/operator/v1/number-pools';
@@ -35,6 +36,8 @@ export const POOLS = '/api/operator/v1/number-pools';
 const KEY = ['operator', 'sender-rules'] as const;
 export const SENDER_RULE_KEYS = [KEY] as const;
 
+const listObligations = (signal: AbortSignal) => ok(api.GET(OBLIGATIONS, { signal }));
+export type SenderObligation = Awaited<ReturnType<typeof listObligations>>['data'][number];
 const listRules = (signal: AbortSignal) => ok(api.GET(RULES, { signal }));
 const listRegistered = (signal: AbortSignal) => ok(api.GET(REGISTERED, { signal }));
 const listPools = (signal: AbortSignal) => ok(api.GET(POOLS, { signal }));
@@ -42,6 +45,10 @@ export type SenderRule = Awaited<ReturnType<typeof listRules>>['data'][number];
 export type RegisteredSender = Awaited<ReturnType<typeof listRegistered>>['data'][number];
 export type NumberPool = Awaited<ReturnType<typeof listPools>>['data'][number];
 
+export const obligationsQuery = queryOptions({
+  queryKey: [...KEY, 'obligations'],
+  queryFn: ({ signal }) => listObligations(signal),
+});
 export const rulesQuery = queryOptions({
   queryKey: [...KEY, 'rules'],
   queryFn: ({ signal }) => listRules(signal),
@@ -56,3 +63,4 @@ export const poolsQuery = queryOptions({
 });
 
 export const POLICIES = ['allowed', 'replaced', 'refused'] as const;
+export const REGISTRATION_STATUSES = ['PENDING', 'ACTIVE', 'REJECTED', 'EXPIRED'] as const;
