@@ -37,6 +37,7 @@ import { type CallbackDeps, callbackRoutes } from './messages/callbacks.ts';
 import { type KeywordRouteDeps, keywordRoutes } from './messages/keyword-routes.ts';
 import { richMessageRoutes, type SendRouteDeps, sendingRoutes } from './messages/send-routes.ts';
 import { trackingRoutes } from './messages/timeline.ts';
+import { operatorBillingRoutes } from './messages/network-billing.ts';
 import { operatorUnknownRoutes } from './messages/unknown-admin.ts';
 import { scheduledMessageRoutes } from './messages/upcoming.ts';
 import { operatorMarginRoutes, operatorPriceRoutes } from './money/admin.ts';
@@ -186,6 +187,7 @@ function operatorRoutes(app: App, deps: AlertRouteDeps): void {
   operatorQueueRoutes(app, deps);
   operatorSmppRoutes(app, deps);
   operatorUnknownRoutes(app, deps);
+  operatorBillingRoutes(app, deps);
   operatorRestoreGuardRoutes(app, deps);
   operatorHealthRoutes(app, deps);
   operatorAuditRoutes(app, deps);

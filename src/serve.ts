@@ -40,7 +40,7 @@ import { createCallbackStore } from './messages/callbacks.ts';
 import { claimKept, createKeepUnclaimed } from './messages/unclaimed-callbacks.ts';
 import { createRecentMessages, type RecentMessages } from './messages/new-messages.ts';
 import type { Lookups } from './messages/prepare.ts';
-import { createPriceList } from './money/prices.ts';
+import { createPriceList } from './money/pricing.ts';
 import type { NewAccount } from './operate/account-commands.ts';
 import { alertTasks } from './operate/alerts.ts';
 import { createPeersProbe, createProbes, type Member, registerGauges } from './probes.ts';
@@ -176,6 +176,7 @@ export async function openRouting({ config, pool, log, secretKey, outbound, onSt
     tables: {
       findRoute: router.find,
       findPrice: prices.find,
+      dependsOnWindow: prices.dependsOnWindow,
       maySend: router.maySend,
       senderRules,
       networks,

@@ -4224,7 +4224,9 @@ export interface paths {
         get: operations["operatorListPrices"];
         /**
          * Set the price of a channel and prefix
-         * @description For operators of the gateway. Sessions need a step-up.
+         * @description With conditions it is for those messages only. A message has the price of its account before that for all; then that of the longest prefix, of its category before `*`, of its window before `*`, and the newest that is valid. Setting a price with the same conditions again changes it.
+         *
+         *     For operators of the gateway. Sessions need a step-up.
          */
         put: operations["operatorSetPrice"];
         post?: never;
@@ -4268,6 +4270,28 @@ export interface paths {
          * @description For operators of the gateway.
          */
         get: operations["operatorCheckPrice"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/prices/explain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Explain the price of a message
+         * @description The price that counts for a message with these properties, and why.
+         *
+         *     For operators of the gateway.
+         */
+        get: operations["operatorExplainPrice"];
         put?: never;
         post?: never;
         delete?: never;
@@ -5314,6 +5338,28 @@ export interface paths {
          *     For operators of the gateway. Sessions need a step-up.
          */
         post: operations["operatorSettleUnknowns"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/billing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare the charges of WhatsApp with those of accounts, by day and category
+         * @description The newest day first. A difference means that prices, templates or windows are not as Meta sees them.
+         *
+         *     For operators of the gateway.
+         */
+        get: operations["operatorListBilling"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -23171,6 +23217,8 @@ export interface operations {
                 channel?: "SMS" | "RCS" | "WHATSAPP";
                 /** @description Leading digits without the plus sign; empty for all numbers. */
                 prefix?: string;
+                /** @description Only the prices of this account. */
+                accountId?: number;
             };
             header?: never;
             path?: never;
@@ -23191,10 +23239,26 @@ export interface operations {
                             channel: "SMS" | "RCS" | "WHATSAPP";
                             /** @description Leading digits without the plus sign; the longest matching prefix decides. Empty: all numbers. */
                             prefix: string;
-                            /** @description Currency units: per part on SMS, per message on other channels. */
+                            accountId: number | null;
+                            /**
+                             * @description The category in which the network bills the message: on WhatsApp that of its template, `service` for all else; on RCS by its content. `*`: any.
+                             * @enum {string}
+                             */
+                            category: "*" | "basic" | "single" | "rich" | "rich-media" | "conversation" | "marketing" | "utility" | "authentication" | "authentication-international" | "service";
+                            /**
+                             * @description `IN_WINDOW`: within 24 hours after a message from the person; `FREE_ENTRY`: within 72 hours after one that came from an advertisement. Both on WhatsApp. `*`: always.
+                             * @enum {string}
+                             */
+                            window: "*" | "IN_WINDOW" | "FREE_ENTRY";
+                            /** @description Currency units: per part if `perPart`, per message otherwise. */
                             price: number;
+                            /** @description True if each part of an SMS is charged, or each segment of 160 bytes of a text on RCS. */
+                            perPart: boolean;
                             /** @description True if the price is refunded when the message is not delivered. */
                             refundUndelivered: boolean;
+                            validFrom: string | null;
+                            /** @description ISO 4217. The price is for accounts with this currency. */
+                            currency: string;
                         }[];
                         page: number;
                         limit: number;
@@ -23229,6 +23293,22 @@ export interface operations {
                     price: number;
                     /** @description Default: false. */
                     refundUndelivered?: boolean;
+                    accountId?: number | null;
+                    /**
+                     * @description The category in which the network bills the message: on WhatsApp that of its template, `service` for all else; on RCS by its content. `*`: any.
+                     * @enum {string}
+                     */
+                    category?: "*" | "basic" | "single" | "rich" | "rich-media" | "conversation" | "marketing" | "utility" | "authentication" | "authentication-international" | "service";
+                    /**
+                     * @description `IN_WINDOW`: within 24 hours after a message from the person; `FREE_ENTRY`: within 72 hours after one that came from an advertisement. Both on WhatsApp. `*`: always.
+                     * @enum {string}
+                     */
+                    window?: "*" | "IN_WINDOW" | "FREE_ENTRY";
+                    /** @description True if each part of an SMS is charged, or each segment of 160 bytes of a text on RCS. */
+                    perPart?: boolean;
+                    validFrom?: string | null;
+                    /** @description ISO 4217. The price is for accounts with this currency. */
+                    currency?: string;
                 };
             };
         };
@@ -23245,10 +23325,26 @@ export interface operations {
                         channel: "SMS" | "RCS" | "WHATSAPP";
                         /** @description Leading digits without the plus sign; the longest matching prefix decides. Empty: all numbers. */
                         prefix: string;
-                        /** @description Currency units: per part on SMS, per message on other channels. */
+                        accountId: number | null;
+                        /**
+                         * @description The category in which the network bills the message: on WhatsApp that of its template, `service` for all else; on RCS by its content. `*`: any.
+                         * @enum {string}
+                         */
+                        category: "*" | "basic" | "single" | "rich" | "rich-media" | "conversation" | "marketing" | "utility" | "authentication" | "authentication-international" | "service";
+                        /**
+                         * @description `IN_WINDOW`: within 24 hours after a message from the person; `FREE_ENTRY`: within 72 hours after one that came from an advertisement. Both on WhatsApp. `*`: always.
+                         * @enum {string}
+                         */
+                        window: "*" | "IN_WINDOW" | "FREE_ENTRY";
+                        /** @description Currency units: per part if `perPart`, per message otherwise. */
                         price: number;
+                        /** @description True if each part of an SMS is charged, or each segment of 160 bytes of a text on RCS. */
+                        perPart: boolean;
                         /** @description True if the price is refunded when the message is not delivered. */
                         refundUndelivered: boolean;
+                        validFrom: string | null;
+                        /** @description ISO 4217. The price is for accounts with this currency. */
+                        currency: string;
                         /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
@@ -23325,11 +23421,126 @@ export interface operations {
                             channel: "SMS" | "RCS" | "WHATSAPP";
                             /** @description Leading digits without the plus sign; the longest matching prefix decides. Empty: all numbers. */
                             prefix: string;
-                            /** @description Currency units: per part on SMS, per message on other channels. */
+                            accountId: number | null;
+                            /**
+                             * @description The category in which the network bills the message: on WhatsApp that of its template, `service` for all else; on RCS by its content. `*`: any.
+                             * @enum {string}
+                             */
+                            category: "*" | "basic" | "single" | "rich" | "rich-media" | "conversation" | "marketing" | "utility" | "authentication" | "authentication-international" | "service";
+                            /**
+                             * @description `IN_WINDOW`: within 24 hours after a message from the person; `FREE_ENTRY`: within 72 hours after one that came from an advertisement. Both on WhatsApp. `*`: always.
+                             * @enum {string}
+                             */
+                            window: "*" | "IN_WINDOW" | "FREE_ENTRY";
+                            /** @description Currency units: per part if `perPart`, per message otherwise. */
                             price: number;
+                            /** @description True if each part of an SMS is charged, or each segment of 160 bytes of a text on RCS. */
+                            perPart: boolean;
                             /** @description True if the price is refunded when the message is not delivered. */
                             refundUndelivered: boolean;
+                            validFrom: string | null;
+                            /** @description ISO 4217. The price is for accounts with this currency. */
+                            currency: string;
                         } | null;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorExplainPrice: {
+        parameters: {
+            query: {
+                channel: "SMS" | "RCS" | "WHATSAPP";
+                /** @description E.164; the plus sign is optional. */
+                number: string;
+                /** @description The account that sends. */
+                accountId?: number;
+                /** @description The category in which the network bills the message: on WhatsApp that of its template, `service` for all else; on RCS by its content. `*`: any. */
+                category?: "*" | "basic" | "single" | "rich" | "rich-media" | "conversation" | "marketing" | "utility" | "authentication" | "authentication-international" | "service";
+                /** @description `IN_WINDOW`: within 24 hours after a message from the person; `FREE_ENTRY`: within 72 hours after one that came from an advertisement. Both on WhatsApp. `*`: always. */
+                window?: "*" | "IN_WINDOW" | "FREE_ENTRY";
+                /** @description Default: 1. */
+                parts?: number;
+                /** @description Time of sending; default: now. */
+                at?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        price: {
+                            id: number;
+                            /** @enum {string} */
+                            channel: "SMS" | "RCS" | "WHATSAPP";
+                            /** @description Leading digits without the plus sign; the longest matching prefix decides. Empty: all numbers. */
+                            prefix: string;
+                            accountId: number | null;
+                            /**
+                             * @description The category in which the network bills the message: on WhatsApp that of its template, `service` for all else; on RCS by its content. `*`: any.
+                             * @enum {string}
+                             */
+                            category: "*" | "basic" | "single" | "rich" | "rich-media" | "conversation" | "marketing" | "utility" | "authentication" | "authentication-international" | "service";
+                            /**
+                             * @description `IN_WINDOW`: within 24 hours after a message from the person; `FREE_ENTRY`: within 72 hours after one that came from an advertisement. Both on WhatsApp. `*`: always.
+                             * @enum {string}
+                             */
+                            window: "*" | "IN_WINDOW" | "FREE_ENTRY";
+                            /** @description Currency units: per part if `perPart`, per message otherwise. */
+                            price: number;
+                            /** @description True if each part of an SMS is charged, or each segment of 160 bytes of a text on RCS. */
+                            perPart: boolean;
+                            /** @description True if the price is refunded when the message is not delivered. */
+                            refundUndelivered: boolean;
+                            validFrom: string | null;
+                            /** @description ISO 4217. The price is for accounts with this currency. */
+                            currency: string;
+                        } | null;
+                        total: number | null;
+                        /** @description The reasons why this price counts, in the order of the choice. */
+                        reasons: string[];
+                        /** @description Other prices that apply to the message, the next one first. */
+                        passedOver: {
+                            id: number;
+                            /** @enum {string} */
+                            channel: "SMS" | "RCS" | "WHATSAPP";
+                            /** @description Leading digits without the plus sign; the longest matching prefix decides. Empty: all numbers. */
+                            prefix: string;
+                            accountId: number | null;
+                            /**
+                             * @description The category in which the network bills the message: on WhatsApp that of its template, `service` for all else; on RCS by its content. `*`: any.
+                             * @enum {string}
+                             */
+                            category: "*" | "basic" | "single" | "rich" | "rich-media" | "conversation" | "marketing" | "utility" | "authentication" | "authentication-international" | "service";
+                            /**
+                             * @description `IN_WINDOW`: within 24 hours after a message from the person; `FREE_ENTRY`: within 72 hours after one that came from an advertisement. Both on WhatsApp. `*`: always.
+                             * @enum {string}
+                             */
+                            window: "*" | "IN_WINDOW" | "FREE_ENTRY";
+                            /** @description Currency units: per part if `perPart`, per message otherwise. */
+                            price: number;
+                            /** @description True if each part of an SMS is charged, or each segment of 160 bytes of a text on RCS. */
+                            perPart: boolean;
+                            /** @description True if the price is refunded when the message is not delivered. */
+                            refundUndelivered: boolean;
+                            validFrom: string | null;
+                            /** @description ISO 4217. The price is for accounts with this currency. */
+                            currency: string;
+                        }[];
                     };
                 };
             };
@@ -26834,6 +27045,54 @@ export interface operations {
             409: components["responses"]["Error409"];
             413: components["responses"]["Error413"];
             415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorListBilling: {
+        parameters: {
+            query?: {
+                /** @description The first day, in UTC; default: six days before `to`. */
+                from?: string;
+                /** @description The last day, in UTC; default: today. At most 31 days. */
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** Format: date */
+                            day: string;
+                            /** @description The category in the words of the network. */
+                            category: string;
+                            /** @description Delivered messages about whose charge the network has reported. */
+                            messages: number;
+                            /** @description Those for which the network charges. */
+                            billed: number;
+                            /** @description Those for which their account has paid. */
+                            charged: number;
+                            /** @description Those that only one side charges for, and those that were priced in another category. */
+                            differing: number;
+                            /** @description What their accounts have paid, in currency units. */
+                            earned: number;
+                        }[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
             503: components["responses"]["Error503"];

@@ -910,6 +910,7 @@ CREATE TABLE conversation (
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   snoozed_until timestamp with time zone,
   answered_period text,
+  free_entry_until timestamp with time zone,
   CONSTRAINT conversation_pkey PRIMARY KEY (account_id, chat_id),
   CONSTRAINT conversation_channel_check CHECK ((channel = ANY (ARRAY['SMS'::text, 'RCS'::text, 'WHATSAPP'::text]))),
   CONSTRAINT conversation_unread_check CHECK ((unread >= 0))
@@ -1650,6 +1651,7 @@ CREATE TABLE message (
   smpp_credential_id bigint,
   data_coding smallint,
   tlvs bytea,
+  price_category text,
   CONSTRAINT message_pkey PRIMARY KEY (account_id, id)
 ) PARTITION BY RANGE (id);
 
@@ -1658,6 +1660,25 @@ ALTER TABLE message ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON message AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 
 COMMENT ON TABLE message IS 'facts';
+
+CREATE TABLE message_billing (
+  account_id bigint NOT NULL,
+  message_id uuid NOT NULL,
+  billable boolean NOT NULL,
+  model text NOT NULL,
+  type text NOT NULL,
+  category text NOT NULL,
+  reported_at timestamp with time zone NOT NULL,
+  CONSTRAINT message_billing_pkey PRIMARY KEY (account_id, message_id)
+);
+
+CREATE INDEX message_billing_reported ON message_billing USING btree (reported_at);
+
+ALTER TABLE message_billing ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY tenant ON message_billing AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+
+COMMENT ON TABLE message_billing IS 'facts';
 
 CREATE TABLE message_deadline (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -1961,12 +1982,23 @@ CREATE TABLE price (
   unit_micros bigint NOT NULL,
   refund_undelivered boolean DEFAULT false NOT NULL,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
+  owner_id bigint,
+  category text DEFAULT '*'::text NOT NULL,
+  session_window text DEFAULT '*'::text NOT NULL,
+  per_part boolean DEFAULT true NOT NULL,
+  valid_from timestamp with time zone,
+  currency text DEFAULT 'EUR'::text NOT NULL,
   CONSTRAINT price_pkey PRIMARY KEY (id),
-  CONSTRAINT price_channel_prefix_key UNIQUE (channel, prefix),
+  CONSTRAINT price_place_key UNIQUE NULLS NOT DISTINCT (channel, prefix, owner_id, category, session_window, valid_from, currency),
   CONSTRAINT price_channel_check CHECK ((channel = ANY (ARRAY['SMS'::text, 'RCS'::text, 'WHATSAPP'::text]))),
   CONSTRAINT price_prefix_check CHECK ((prefix ~ '^[0-9]{0,15}$'::text)),
+  CONSTRAINT price_session_window_check CHECK ((session_window = ANY (ARRAY['*'::text, 'IN_WINDOW'::text, 'FREE_ENTRY'::text]))),
   CONSTRAINT price_unit_micros_check CHECK ((unit_micros >= 0))
 );
+
+ALTER TABLE price ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY tenant ON price AS PERMISSIVE FOR ALL TO public USING (((owner_id IS NULL) OR (owner_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint)));
 
 COMMENT ON TABLE price IS 'shared';
 
@@ -3326,7 +3358,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
   dispatch_chunk, export, idempotency_key, inbound_message, inbound_number, inbox,
   inbox_agent, inbox_count, inbox_event, inbox_label, inbox_message, inbox_note,
   inbox_settings, inbox_watch, invitation, job, keyword_count, keyword_rule, lost_chunk, margin_day,
-  media, message, message_deadline, message_event, message_fallback, message_part, message_state, nameless_submit,
+  media, message, message_billing, message_deadline, message_event, message_fallback, message_part, message_state, nameless_submit,
   opt_out, passkey, pending_sign_in, purpose_opt_out, quality_sample, recovery_code, sender, simulated_outcome, single_sign_on,
   smpp_credential, smpp_outbox, smpp_receipt, smpp_replacement, social_profile, social_state, sticky_sender,
   template, totp_factor, traffic_day, traffic_hour, unknown_outcome, webhook_claim, webhook_delivery,
@@ -3349,13 +3381,14 @@ GRANT INSERT (account_id, username, password_hash, role), UPDATE (password_hash,
 GRANT SELECT (channel, prefix, owner_id) ON conditional_route TO heliograph_tenant;
 GRANT SELECT (id, name) ON connection TO heliograph_tenant;
 GRANT UPDATE (expires_at) ON password_reset TO heliograph_tenant;
-GRANT SELECT (id, channel, prefix, unit_micros, refund_undelivered) ON price TO heliograph_tenant;
+GRANT SELECT (id, channel, prefix, owner_id, category, session_window, unit_micros, per_part, refund_undelivered, valid_from, currency) ON price TO heliograph_tenant;
 GRANT SELECT (channel, prefix) ON route TO heliograph_tenant;
 GRANT UPDATE (refused_at) ON single_sign_on_user TO heliograph_tenant;
 GRANT INSERT (account_id, user_id, token_hash, address, user_agent, method), UPDATE (proven_at) ON user_session TO heliograph_tenant;
 
 -- What every installation begins with.
-INSERT INTO price (channel, unit_micros, refund_undelivered) VALUES ('SMS', 35000, false), ('RCS', 50000, true), ('WHATSAPP', 60000, true);
+INSERT INTO price (channel, unit_micros, per_part, refund_undelivered)
+VALUES ('SMS', 35000, true, false), ('RCS', 50000, false, true), ('WHATSAPP', 60000, false, true);
 INSERT INTO expiry_progress VALUES (now());
 INSERT INTO fence DEFAULT VALUES;
 INSERT INTO alert_evaluation (evaluated_at) VALUES (now() - interval '1 day');

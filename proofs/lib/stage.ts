@@ -7,7 +7,7 @@ import { ensureCell, MIGRATIONS_DIR, migrate } from '../../src/core/db/migrate.t
 import { createPool, waitForPrimary } from '../../src/core/db/pool.ts';
 import { silentLog } from '../../src/core/log.ts';
 import { loadSecretKey } from '../../src/core/secrets.ts';
-import { insertPrice, type Price } from '../../src/money/prices.ts';
+import { insertPrice, type NewPrice } from '../../src/money/prices.ts';
 import { createAccount, type NewAccount } from '../../src/operate/account-commands.ts';
 import { createConnection } from '../../src/routing/connections.ts';
 import { insertRoute } from '../../src/routing/routes.ts';
@@ -28,7 +28,7 @@ export type StageOptions = {
   /** What the route does with a single send whose outcome is unknown; `hold` if absent. */
   readonly onUnknown?: 'hold' | 'resubmit';
   /** Prices in addition to the price list of a new installation. */
-  readonly prices?: readonly Omit<Price, 'id'>[];
+  readonly prices?: readonly NewPrice[];
   /** Environment variables of the gateway and its workers, besides those of every run. */
   readonly environment?: Readonly<Record<string, string>>;
   /** Modules that are loaded before the program, in addition to the run's sabotage, which is loaded last. */

@@ -6,7 +6,7 @@ import { runs } from '../../test/support/runs.ts';
 import { bitOf, CHANNELS, type Channel, toBits } from '../core/channels.ts';
 import { exec, many, one, plainArray, sql } from '../core/db/query.ts';
 import { tenantTransaction } from '../core/db/transaction.ts';
-import type { ListedPrice } from '../money/prices.ts';
+import type { ListedPrice } from '../money/pricing.ts';
 import { countParts } from '../smpp/text.ts';
 import {
   chainOf,

@@ -1,5 +1,5 @@
 import { columnOf, OWN_PLACEHOLDERS } from '../contacts/contact-fields.ts';
-import { bitOf, CHANNEL, CHANNELS, type Channel, chargedUnits, isRoutedBySender, toBits } from '../core/channels.ts';
+import { bitOf, CHANNEL, CHANNELS, type Channel, isRoutedBySender, toBits } from '../core/channels.ts';
 import { bigint, rowsOf, smallint, text } from '../core/db/columns.ts';
 import {
   as,
@@ -18,7 +18,7 @@ import {
 import { prefixTable } from '../core/phone.ts';
 import { refusingPersonsSql } from '../messages/marketing-stops.ts';
 import { MAX_PARTS } from '../messages/prepare.ts';
-import { chainCosts, type FindPrice, type ListedPrice, maxChainCost, pricing } from '../money/prices.ts';
+import { chainCosts, type FindPrice, type ListedPrice, maxChainCost, pricing } from '../money/pricing.ts';
 import type { RoutedPrefix } from '../routing/routes.ts';
 import { countParts } from '../smpp/text.ts';
 import { fixedText, leastText, type Piece, renderSql } from './texts.ts';
@@ -82,6 +82,8 @@ export type AudienceCount = {
   readonly breakdown: readonly BreakdownLine[];
   /** The price list that was used: it stays in force for the campaign. */
   readonly prices: readonly ListedPrice[];
+  /** The category of the WhatsApp template for which they are, in lower case; null: none. */
+  readonly whatsappCategory: string | null;
 };
 
 /** Number of entries in the lists or numbers of a campaign, before duplicates and unreadable numbers are excluded. */
@@ -92,7 +94,7 @@ export type AudienceSize = {
   readonly unreadable: number;
 };
 
-type Sums = Omit<AudienceCount, 'prices'> & { readonly estimatedMicros: number };
+type Sums = Omit<AudienceCount, 'prices' | 'whatsappCategory'> & { readonly estimatedMicros: number };
 
 /** Adds up the counts of one pass. The estimate is the sum of the breakdown, exact to the micro-unit. */
 export function sumAudience(
@@ -131,7 +133,7 @@ function breakDown(rows: readonly AudienceRow[], mode: SendingMode): BreakdownLi
       const unitMicros = row.unitMicros[i] ?? null;
       const share = row.shareMicros[i] ?? 0;
       if (unitMicros === null || !(row.channels & bitOf(channel)) || (share === 0 && unitMicros > 0)) continue;
-      const parts = chargedUnits(channel, row.parts);
+      const parts = row.units[i] ?? 1;
       const key = `${channel}/${row.country}/${parts}/${unitMicros}`;
       const known = lines.get(key);
       const count = (known?.count ?? 0) + row.count;
@@ -233,6 +235,8 @@ const AUDIENCE_ROW = columns({
 export type AudienceRow = Omit<RowOf<typeof AUDIENCE_ROW>, 'zone'> & {
   /** The unit price of each channel, in the order of the mode. */
   readonly unitMicros: readonly (number | null)[];
+  /** The number of times that the unit price of each channel is charged, in the order of the mode. */
+  readonly units: readonly number[];
   /** The reserve of one recipient for each channel, in the order of the mode. */
   readonly shareMicros: readonly number[];
   /**
@@ -263,6 +267,7 @@ export async function listAudienceRows(db: Db, plan: Plan): Promise<AudienceRow[
     return {
       ...row,
       unitMicros: prices.map((price) => price?.unitMicros ?? null),
+      units: prices.map((price) => (price?.perPart ? row.parts : 1)),
       shareMicros: shares,
       refunds: prices.map((price) => price?.refundUndelivered ?? null),
     };
@@ -323,13 +328,15 @@ function tariffOf({ mode, prices, routes }: Plan): TariffRow[] {
       const priced = options.filter(({ channel }) => able.includes(channel));
       const tried = priced.filter(({ hasRoute }) => hasRoute);
       const rich = tried.filter(({ channel }) => !CHANNEL[channel].parts);
+      const text = tried.find(({ channel }) => CHANNEL[channel].parts);
+      const textMicros = text?.priceMicros ?? 0;
       return {
         zone,
         able: toBits(able),
         channels: toBits(tried.map(({ channel }) => channel)),
         richMicros: maxChainCost(rich),
-        spentMicros: chainCosts([...rich, FREE]).at(-1) ?? 0,
-        partMicros: tried.find(({ channel }) => CHANNEL[channel].parts)?.priceMicros ?? 0,
+        spentMicros: (chainCosts([...rich, FREE]).at(-1) ?? 0) + (text?.perPart === false ? textMicros : 0),
+        partMicros: text?.perPart === false ? 0 : textMicros,
         reason: priced.length > 0 ? 'no_route' : 'no_price',
       };
     });

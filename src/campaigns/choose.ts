@@ -1,6 +1,6 @@
 import { bitOf, CHANNEL, type Channel, chargedUnits, isRich, isRoutedBySender } from '../core/channels.ts';
 import { localTimeOf, MINUTE_MS } from '../core/time.ts';
-import { type MessagePrice as ListPrice, maxChainCost, pricing } from '../money/prices.ts';
+import { type MessagePrice as ListPrice, maxChainCost, pricing } from '../money/pricing.ts';
 import { faultOf } from '../routing/choice.ts';
 import { type NetworkOf, NO_NETWORK } from '../routing/number-lookups.ts';
 import { type FindSticky, findStickySenders, NO_STICKY } from '../routing/sender-rules.ts';
@@ -181,6 +181,7 @@ function createPricing({ prices, sendingMode }: Pick<RunningCampaign, 'prices' |
     const price = findPrice({ channel, destination, parts });
     const refundUndelivered = price?.refundUndelivered ?? true;
     // With one channel, the reserve is exactly the price.
+    if (!combined && price?.perPart === false) return { refundUndelivered, priceMicros: reserveMicros };
     if (!combined) return { refundUndelivered, priceMicros: Math.floor((reserveMicros * parts) / (smsParts || 1)) };
     return { refundUndelivered, priceMicros: Math.min(price?.priceMicros ?? 0, reserveMicros) };
   };

@@ -11,8 +11,9 @@ import { createMeter } from '../core/limits.ts';
 import { fromMicros, seesAmounts } from '../core/money.ts';
 import { DEFAULT_NUMBER_RULES, type NumberRules, type PhoneDetails, parsePhone, personOf } from '../core/phone.ts';
 import { SECOND_MS } from '../core/time.ts';
+import { findBilledTemplates, listPricesToMany } from '../messages/billing.ts';
 import { settleFrozen } from '../money/credit.ts';
-import { type ListedPrice, listPrices } from '../money/prices.ts';
+import { type ListedPrice } from '../money/pricing.ts';
 import { listRoutedPrefixes } from '../routing/routes.ts';
 import { type AudienceSize, chainOf, isCombined, listAudienceRows, type Plan, sumAudience } from './audience.ts';
 import {
@@ -186,7 +187,8 @@ export async function calculateGoal(tx: Db, actor: Author, { id }: { id: number 
     plan.mode,
     sizeOf(campaign, versions),
   );
-  const goal = { ...sums, prices: plan.prices };
+  const templates = await findBilledTemplates(tx, { ...campaign, accountId });
+  const goal = { ...sums, prices: plan.prices, whatsappCategory: templates.WHATSAPP?.category ?? null };
   const listVersions = campaign.contactListIds.map((list) => versions.find((v) => v.id === list)?.version ?? 0);
   const counted = { goal, version: campaign.version, listVersions, estimatedMicros };
   if ((await updateAudience(tx, { accountId, id, ...counted })) === 0)
@@ -208,15 +210,23 @@ function sizeOf(
 
 type Planned = Pick<
   CampaignRow,
-  'id' | 'sendingMode' | 'destinationType' | 'contactListIds' | 'smsBody' | 'whatsappTemplateId'
->;
+  | 'id'
+  | 'sendingMode'
+  | 'destinationType'
+  | 'contactListIds'
+  | 'smsBody'
+  | 'rcsTemplateId'
+  | 'whatsappTemplateId'
+  | 'whatsappPhoneNumberId'
+> &
+  Partial<Pick<CampaignRow, 'scheduledAt'>>;
 
 /** Number of recipients that a step creates. It takes some 100 ms with these, so that a pause takes effect quickly. */
 export const RECIPIENTS_PER_STEP = 5000;
 
 /**
  * Loads the data that decides the recipients of a campaign. `prices` are those of its goal once it is confirmed; if
- * they are omitted, the current price list is used.
+ * they are omitted, those that will be valid when it starts are used.
  */
 export async function loadPlan(
   db: Db,
@@ -233,7 +243,7 @@ export async function loadPlan(
     isMarketing: await hasMarketing(db, { accountId, templateId: campaign.whatsappTemplateId }),
     pieces: hasSms ? parseText(campaign.smsBody ?? '', fields).pieces : null,
     walk: listIds !== null && (await isWalkShorter(db, accountId, listIds)),
-    prices: prices ?? (await listPrices(db)),
+    prices: prices ?? (await listPricesToMany(db, { ...campaign, accountId, at: campaign.scheduledAt ?? null })),
     routes: await listRoutedPrefixes(db, { accountId }),
   };
 }

@@ -12,6 +12,7 @@ const row = (more: Partial<AudienceRow>): AudienceRow => ({
   numberless: false,
   count: 100,
   unitMicros: [50_000, 10_000],
+  units: [1, more.parts ?? 1],
   shareMicros: [50_000, 0],
   refunds: [true, false],
   ...more,

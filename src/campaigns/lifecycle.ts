@@ -14,6 +14,7 @@ import { listRoutedPrefixes } from '../routing/routes.ts';
 import type { TemplateKey } from '../templates/sync.ts';
 import { checkSettings, checkTemplates, refuseWithoutScope } from './campaign.ts';
 import { deleteDraftOf } from './drafts.ts';
+import { endGoalsOfOtherCategory } from './price-change.ts';
 import { deleteRecipients, deleteRun, listTemplateFaults } from './end.ts';
 import { moveToDiscarded } from './run.ts';
 import {
@@ -271,10 +272,11 @@ export async function takeBackConfirmation(
 
 /**
  * Makes every campaign that sends one of these templates due now, so that workers pause those that may no longer send
- * it (`campaigns/runner.ts`). Called when templates change, in the same transaction.
+ * it, or that would cost more (`campaigns/runner.ts`). Called when templates change, in the same transaction.
  */
 export async function wakeCampaignsUsing(tx: Db, templates: readonly TemplateKey[]): Promise<void> {
   if (templates.length === 0) return;
+  await endGoalsOfOtherCategory(tx, templates);
   const ids = (await listJobsOfTemplates(tx, { keys: templates })).map(({ id }) => id);
   if (ids.length > 0) await wakeJobs(tx, { ids });
 }

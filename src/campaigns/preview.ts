@@ -15,7 +15,7 @@ import { amountFor, shownAmount } from '../core/money.ts';
 import { DEFAULT_NUMBER_RULES } from '../core/phone.ts';
 import { channelName, id, orNull } from '../core/schema.ts';
 import { findBalance } from '../money/credit.ts';
-import { type FindPrice, pricing } from '../money/prices.ts';
+import { type FindPrice, pricing } from '../money/pricing.ts';
 import { countParts } from '../smpp/text.ts';
 import { composeForCampaign } from '../templates/components.ts';
 import { findUsableTemplate, type Template } from '../templates/store.ts';

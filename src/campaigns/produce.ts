@@ -187,6 +187,7 @@ const toNewMessage = (campaign: RunningCampaign, made: CreatedMessage): NewMessa
     parts: made.parts,
     priceMicros: made.priceMicros,
     refundUndelivered: made.refundUndelivered,
+    priceCategory: made.channel === 'WHATSAPP' ? campaign.pricedCategory : null,
     apiKeyId: campaign.apiKeyId,
     userId: campaign.apiKeyId === null ? campaign.userId : null,
     campaignId: campaign.id,

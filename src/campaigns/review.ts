@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { refuseOutsidePlan } from '../accounts/accounts.ts';
 import type { Actor } from '../core/actor.ts';
-import { bitOf, type Channel, chargedUnits } from '../core/channels.ts';
+import { bitOf, type Channel } from '../core/channels.ts';
 import { as, columns, type Db, many, type RowOf, sql } from '../core/db/query.ts';
 import { setStatementTimeoutMinutes, tenantTransaction } from '../core/db/transaction.ts';
 import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
@@ -148,7 +148,7 @@ export function expectChannels(
     for (const [i, each] of found.entries()) {
       if (!(row.channels & bitOf(each.channel))) continue;
       const rate = rates[each.channel] ?? 1;
-      const micros = (row.unitMicros[i] ?? 0) * chargedUnits(each.channel, row.parts);
+      const micros = (row.unitMicros[i] ?? 0) * (row.units[i] ?? 1);
       each.reachable += row.count;
       if (isFirst(row, chain, i)) each.first += row.count;
       each.tried += left;

@@ -20,7 +20,7 @@ import type { Queued } from '../messages/new-messages.ts';
 import type { RevocableMessage } from '../messages/next-channel.ts';
 import type { Lookups } from '../messages/prepare.ts';
 import { freezeUpTo, settleFrozen } from '../money/credit.ts';
-import type { ListedPrice } from '../money/prices.ts';
+import type { ListedPrice } from '../money/pricing.ts';
 import type { SendingMode } from './audience.ts';
 import { CAMPAIGN, type CampaignStatus, type Fallback, type QuietHours, statusAllows, UNFINISHED } from './store.ts';
 
@@ -200,6 +200,12 @@ const RUNNING_CAMPAIGN = columns({
   contactListIds: as<number[]>('c.contact_list_ids'),
   /** The prices in force since its confirmation. */
   prices: as<ListedPrice[]>("coalesce(c.goal -> 'prices', '[]')"),
+  /** The category of the WhatsApp template for which they were calculated; null: none. */
+  pricedCategory: as<string | null>("c.goal ->> 'whatsappCategory'"),
+  /** The category of the WhatsApp template now; null: none. */
+  whatsappCategory: as<string | null>(
+    "(SELECT lower(t.category) FROM template t WHERE t.channel = 'WHATSAPP' AND t.id = c.whatsapp_template_id)",
+  ),
   fallback: as<Fallback>('c.fallback'),
   /** The campaign's own quiet hours, or else those of its account. */
   quietHours: as<QuietHours | null>('coalesce(c.quiet_hours, p.quiet_hours)'),

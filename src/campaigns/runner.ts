@@ -12,6 +12,7 @@ import type { Revoke } from '../messages/next-channel.ts';
 import type { Lookups } from '../messages/prepare.ts';
 import { isCombined, recipientsSql } from './audience.ts';
 import { loadPlan, RECIPIENTS_PER_STEP } from './create.ts';
+import { pauseDearer } from './price-change.ts';
 import {
   cleanUpDeleted,
   closeRecipients,
@@ -135,6 +136,7 @@ function actionsOf(campaign: db.RunningCampaign): readonly Action[] {
     settleSpare,
     clearPauseReason,
     pauseUnsendable,
+    pauseDearer,
     processOutcomes,
     processTimeouts,
     produceMessages,
@@ -158,7 +160,7 @@ export async function startWhenDue(step: Step): Promise<number> {
     await db.moveToPausedFor(tx, job, { reason: MISSED });
     return NOTHING_TO_DO;
   }
-  if ((await pauseUnsendable(step)) === 0) return NOTHING_TO_DO;
+  if ((await pauseUnsendable(step)) === 0 || (await pauseDearer(step)) === 0) return NOTHING_TO_DO;
   await db.moveToStarted(tx, job);
   return 0;
 }

@@ -145,7 +145,7 @@ export const CAMPAIGN_ENTRY = columns({
   version: as<number>('k.version'),
   /** Number of destinations that are not a valid number. */
   unreadable: as<number>('k.unreadable_numbers'),
-  goal: as<Omit<AudienceCount, 'prices'> | null>("k.goal - 'prices'"),
+  goal: as<Omit<AudienceCount, 'prices' | 'whatsappCategory'> | null>("k.goal - '{prices,whatsappCategory}'::text[]"),
   goalAt: as<Date | null>('k.goal_at'),
   /** True if the goal counted what would be sent now: neither the campaign nor its lists have changed since. */
   goalFresh: as<boolean>(GOAL_IS_FRESH),

@@ -12,6 +12,7 @@ import { assertScope, requireScope } from '../core/http/auth.ts';
 import { idempotentHandler, type PendingAnswer } from '../core/http/idempotency.ts';
 import { channelName, id, orNull } from '../core/schema.ts';
 import type { Accept } from '../messages/accept.ts';
+import { type BilledTemplates, findBilledTemplates } from '../messages/billing.ts';
 import { type Draft, newDraft, REFUSALS, type Verdict } from '../messages/read-send.ts';
 import { listTemplateVariables } from '../templates/store.ts';
 import { chainOf, FIELDS_OF } from './audience.ts';
@@ -154,7 +155,8 @@ async function sendTest(
   if (!campaign) throw new AppError('not_found');
   refuseWithoutScope(actor, campaign);
   const recipients = await findTestRecipients(db, actor, campaign, contactListIds);
-  const drafts = recipients.map((recipient) => toDraft(campaign, recipient));
+  const templates = await findBilledTemplates(db, { ...campaign, accountId: actor.accountId });
+  const drafts = recipients.map((recipient) => toDraft(campaign, recipient, templates));
   const answer = (verdicts: readonly Verdict[]): TestOut => toTestOut(recipients, drafts, verdicts);
   const request = {
     claim: async (tx: Db) => {
@@ -221,13 +223,14 @@ async function contentSql(db: Db, accountId: number, { smsBody, rcsTemplateId, w
 }
 
 /** Makes the message to a contact; null when no channel of the mode reaches the contact. */
-function toDraft(campaign: CampaignRow, recipient: TestRecipient): Draft | null {
+function toDraft(campaign: CampaignRow, recipient: TestRecipient, templates: BilledTemplates): Draft | null {
   const channel = chainOf(campaign.sendingMode).find((one) => recipient.channels & bitOf(one));
   if (channel === undefined) return null;
   return newDraft({
     channel,
     source: 'CAMPAIGN',
     destination: recipient.phoneNumber,
+    template: templates[channel],
     ...toContent(campaign, recipient, channel),
   });
 }
@@ -284,6 +287,7 @@ async function sendToPhone(
     channel,
     source: 'CAMPAIGN',
     destination: phoneNumber,
+    template: (await findBilledTemplates(db, { ...settings, accountId }))[channel],
     ...toContent(settings, recipient, channel),
   });
   const answer = (verdicts: readonly Verdict[]): TestOut => toTestOut([{ phoneNumber }], [draft], verdicts);

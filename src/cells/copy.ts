@@ -82,7 +82,7 @@ const OWNED_BY_OTHERS: Readonly<Record<string, (accountId: number) => Sql>> = {
 /** Rows about an account that describe the cell, or start again at the target. */
 const STAYING: ReadonlySet<string> = new Set(
   (
-    'conditional_route contact_upload contact_upload_part keyword_count lookup_budget passed_on ' +
+    'conditional_route contact_upload contact_upload_part keyword_count lookup_budget passed_on price ' +
     'quality_sample single_sign_on_state smpp_bind social_state webhook_claim'
   ).split(' '),
 );

@@ -156,7 +156,7 @@ test('every table with rows of an account is copied, put aside or named as stayi
   const kinds = (some: typeof tables) => [...new Set(some.map(({ kind }) => kind))].sort();
   const rest = tables.filter((table) => !isCopied(table) && !isWork(table)).map(({ name }) => name);
   expect(rest.sort()).toEqual(
-    `conditional_route contact_upload contact_upload_part keyword_count lookup_budget passed_on quality_sample
+    `conditional_route contact_upload contact_upload_part keyword_count lookup_budget passed_on price quality_sample
      single_sign_on_state smpp_bind social_state webhook_claim`.split(/\s+/),
   );
   const queues = tables.filter((table) => table.kind === 'queue' && isCopied(table)).map(({ name }) => name);

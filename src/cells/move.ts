@@ -194,7 +194,10 @@ const COMPARED: Readonly<Record<string, Sql>> = {
   routes: sql`SELECT concat_ws(' ', r.channel, coalesce(nullif(r.prefix, ''), '*'), c.name, r.priority, r.on_unknown,
       'weight ' || r.weight, 'network ' || r.network, 'account ' || r.owner_id, 'sender ' || r.sender, r.hours) AS line
     FROM ${ALL_ROUTES} AS r JOIN connection c ON c.id = r.connection_id`,
-  prices: sql`SELECT concat_ws(' ', channel, coalesce(nullif(prefix, ''), '*'), unit_micros, refund_undelivered) AS line
+  prices: sql`SELECT concat_ws(' ', channel, coalesce(nullif(prefix, ''), '*'), unit_micros, refund_undelivered,
+      'account ' || owner_id, 'category ' || nullif(category, '*'), nullif(session_window, '*'),
+      CASE WHEN per_part <> (channel = 'SMS') THEN 'per part ' || per_part END, 'from ' || valid_from,
+      nullif(currency, 'EUR')) AS line
     FROM price`,
   'senders of all accounts': sql`SELECT channel || ' ' || identity AS line FROM sender WHERE owner_id IS NULL`,
   'templates of all accounts': sql`SELECT concat_ws(' ', channel, id, left(md5(content::text), 8)) AS line

@@ -190,6 +190,20 @@ export type Receipt = {
   readonly destination: string;
   readonly sender: string;
   readonly raw: string;
+  /** The charge of the network for the message, if it states one (WhatsApp). */
+  readonly billing?: ReceiptBilling;
+};
+
+/** The charge of a network for a message, in its own words; texts are empty if it does not state them. */
+export type ReceiptBilling = {
+  /** False for a message that is free. */
+  readonly billable: boolean;
+  /** Such as PMP: per message. */
+  readonly model: string;
+  /** Such as regular, free_customer_service or free_entry_point. */
+  readonly type: string;
+  /** Such as marketing. */
+  readonly category: string;
 };
 
 /** One inbound message (MO), or one part of it. The host joins the parts, not the carrier. */
@@ -232,6 +246,8 @@ export type RichInbound = {
   /** The account's number that the message was sent to, in digits, if the network identifies it by an id (WhatsApp). */
   readonly ownNumber: string | null;
   readonly media: InboundMedia | null;
+  /** True if a click on an advertisement led the person to write (WhatsApp). */
+  readonly fromAdvertisement?: boolean;
   /** Set if this is no message, but a notice of the network about the sender or an earlier message. */
   readonly notice?: InboundNotice;
 };

@@ -105,9 +105,18 @@ function toConversationUpdate(arrivals: readonly WithPeer[]): ConversationUpdate
     profileName: last.profileName ?? '',
     unread: arrivals.length,
     windowExpiresAt: sessionHours === null ? null : new Date(newest + sessionHours * HOUR_MS),
+    freeEntryUntil: freeEntryOf(arrivals),
     direction: 'INBOUND',
     at: new Date(),
   };
+}
+
+/** Hours for which Meta bills nothing to a person who came from an advertisement. */
+const FREE_ENTRY_HOURS = 72;
+
+function freeEntryOf(arrivals: readonly WithPeer[]): Date | null {
+  const times = arrivals.filter(({ fromAdvertisement }) => fromAdvertisement).map(({ at }) => at.getTime());
+  return times.length === 0 ? null : new Date(Math.max(...times) + FREE_ENTRY_HOURS * HOUR_MS);
 }
 
 /** Returns the sender of ours that received a message: a number with its plus, a short code as it is. */

@@ -133,6 +133,7 @@ export async function insertReply(tx: Db, { accountId, id, ends, composed, at }:
         profileName: '',
         unread: 0,
         windowExpiresAt: null,
+        freeEntryUntil: null,
         direction: 'OUTBOUND',
       },
     ],

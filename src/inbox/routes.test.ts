@@ -113,6 +113,17 @@ describe('an inbound message', () => {
     expect((await call('GET', `/${conversation.chatId}`)).body.windowExpiresAt).toBe(conversation.windowExpiresAt);
   });
 
+  test('from an advertisement opens the free entry of 72 hours, which later messages do not end', async () => {
+    const at = new Date(Date.now() - 3_600_000);
+    const { chatId, contact } = await conversationWith(['Hi'], { to: '100', rich: { at, fromAdvertisement: true } });
+    await inbox.write('And?', { from: contact.phoneNumber, to: '100', rich: { at: new Date() } });
+    const [row] = await many(
+      inbox.database.pool,
+      sql`SELECT free_entry_until AS "freeEntryUntil" FROM conversation WHERE chat_id = ${chatId}`,
+    );
+    expect(row).toEqual({ freeEntryUntil: new Date(at.getTime() + 72 * 3_600_000) });
+  });
+
   test.each([
     ['525512345678', '5215512345678'],
     ['5582999448232', '558299448232'],

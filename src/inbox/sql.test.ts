@@ -20,6 +20,7 @@ test('the date of a conversation never goes back, when a message arrives that is
       profileName: '',
       unread: 1,
       windowExpiresAt: null,
+      freeEntryUntil: null,
       direction: 'INBOUND',
       messageType: 'TEXT',
       text,

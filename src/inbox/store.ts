@@ -31,6 +31,8 @@ export type ConversationUpdate = {
   /** Number of unread messages among them. */
   readonly unread: number;
   readonly windowExpiresAt: Date | null;
+  /** End of the time in which messages to a person who came from an advertisement are free (WhatsApp). */
+  readonly freeEntryUntil: Date | null;
   /** The direction of the newest message. */
   readonly direction: Direction;
   /** The type of the newest message. */
@@ -86,6 +88,7 @@ export const insertConversations = (
         profileName: text,
         unread: int,
         windowExpiresAt: timestamptz,
+        freeEntryUntil: timestamptz,
         direction: input(text),
         messageType: input(text),
         text: input(text),
@@ -107,6 +110,8 @@ export const insertConversations = (
           snoozed_until = ${unarchive ? sql`NULL` : sql`c.snoozed_until`},
           window_expires_at = CASE WHEN c.identity = excluded.identity
             THEN greatest(c.window_expires_at, excluded.window_expires_at) ELSE excluded.window_expires_at END,
+          free_entry_until = CASE WHEN c.identity = excluded.identity
+            THEN greatest(c.free_entry_until, excluded.free_entry_until) ELSE excluded.free_entry_until END,
           last_direction = excluded.last_direction, last_type = excluded.last_type, last_text = excluded.last_text,
           last_at = greatest(c.last_at, excluded.last_at)
         RETURNING ${CHANGED_CONVERSATION}`,

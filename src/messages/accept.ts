@@ -12,6 +12,7 @@ import { createExpress, type Express, type Passage } from '../dispatch/express.t
 import { insertChunks } from '../dispatch/store.ts';
 import { type Charge, fitIntoCredit, freeze, isShortage, type OnceCharge } from '../money/credit.ts';
 import { insertReceiptRequests, type ReceiptRequest } from '../webhooks/smpp-outbox.ts';
+import { findWindows } from './billing.ts';
 import { createConsentCheck } from './consent.ts';
 import { insertTraces, type NewTrace } from './events.ts';
 import { deadlinesOf, insertDeadlines } from './expiry.ts';
@@ -173,12 +174,15 @@ export function createAccept(deps: AcceptDeps): Accept {
   }
   const findOptedOut = createConsentCheck(pool);
   const findKnownSenders = createKnownSenders(deps);
-  const prepareAll = async (actor: Sender, drafts: readonly Draft[]) => {
+  const preparing = async (actor: Sender, drafts: readonly Draft[]) => {
     const isOptedOut = await findOptedOut(actor, drafts);
     const findSticky = await findKnownSenders(actor, drafts);
     const networkOf = await findNetworks(deps, actor, drafts, { isOptedOut, findSticky });
-    return mapInSlices(drafts, (draft) => prepare(actor, draft, tables, isOptedOut, { findSticky, networkOf }));
+    const known = { findSticky, networkOf, windowsOf: await findWindows(deps, actor, drafts) };
+    return (draft: Draft) => prepare(actor, draft, tables, isOptedOut, known);
   };
+  const prepareAll = async (actor: Sender, drafts: readonly Draft[]) =>
+    mapInSlices(drafts, await preparing(actor, drafts));
   /**
    * Commits a batch; each account separately when one of them has to wait for a lock, and then that one not at all:
    * 'waits'.
@@ -220,10 +224,7 @@ export function createAccept(deps: AcceptDeps): Accept {
   return {
     async one(actor, draft, idempotency) {
       noteSingle();
-      const isOptedOut = await findOptedOut(actor, [draft]);
-      const findSticky = await findKnownSenders(actor, [draft]);
-      const networkOf = await findNetworks(deps, actor, [draft], { isOptedOut, findSticky });
-      const prepared = prepare(actor, draft, tables, isOptedOut, { findSticky, networkOf });
+      const prepared = (await preparing(actor, [draft]))(draft);
       if (prepared.kind === 'refused') {
         // A key may be held by another request of the account.
         if (idempotency) await inTurn(pool, actor, () => storeAnswers(pool, [{ idempotency }], [prepared]));

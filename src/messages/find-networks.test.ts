@@ -9,7 +9,7 @@ import { silentLog } from '../core/log.ts';
 import { createGuard } from '../core/outbound.ts';
 import { createSecretKey } from '../core/secrets.ts';
 import { createWaker } from '../dispatch/pump.ts';
-import type { PriceQuery } from '../money/prices.ts';
+import type { PriceQuery } from '../money/pricing.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import { insertConnection } from '../routing/connection-store.ts';
 import { addService, createNetworkFinder, openService } from '../routing/number-lookups.ts';

@@ -282,7 +282,10 @@ export type NewInboundMessage = {
 };
 
 /** Details that only networks other than SMS provide about a message; stored with it, `at` as text. */
-export type InboundDetails = Pick<RichInbound, 'id' | 'profileName' | 'ownNumber' | 'media' | 'notice'> & {
+export type InboundDetails = Pick<
+  RichInbound,
+  'id' | 'profileName' | 'ownNumber' | 'media' | 'fromAdvertisement' | 'notice'
+> & {
   readonly at: string | null;
 };
 

@@ -49,6 +49,7 @@ export type ReceivedMessage = {
   readonly at: Date;
   readonly profileName: string | null;
   readonly media: InboundMedia | null;
+  readonly fromAdvertisement: boolean;
   /** A notice instead of a message, which is not stored. */
   readonly notice: InboundNotice | null;
 };
@@ -284,10 +285,10 @@ const toWhole = ({ connectionId, inbound }: CarrierInbound): Whole[] => {
 
 const PLAIN = { channel: 'SMS', messageType: 'TEXT', details: null } as const;
 
-const toRich = ({ channel, messageType, id, at, profileName, ownNumber, media, notice }: RichInbound) => ({
+const toRich = ({ channel, messageType, at, ...rich }: RichInbound) => ({
   channel,
   messageType,
-  details: { id, profileName, ownNumber, media, at: at && at.toISOString(), ...(notice && { notice }) },
+  details: { ...rich, at: at && at.toISOString() },
 });
 
 const toPart = ({ connectionId, inbound }: CarrierInbound): db.NewPart[] => {
@@ -389,8 +390,8 @@ export async function receivePassedOn(
 function toArrival({ body, details, receivedAt, ...message }: db.NewInboundMessage): ReceivedMessage[] {
   if (message.accountId === NO_ACCOUNT_ID) return [];
   const at = details?.at ? new Date(details.at) : (receivedAt ?? new Date());
-  const { profileName = null, media = null, notice = null } = details ?? {};
-  return [{ ...message, text: body, at, profileName, media, notice }];
+  const { profileName = null, media = null, fromAdvertisement = false, notice = null } = details ?? {};
+  return [{ ...message, text: body, at, profileName, media, fromAdvertisement, notice }];
 }
 
 const toInboundText = ({ accountId, channel, source, body }: db.NewInboundMessage): InboundText[] =>

@@ -17,7 +17,7 @@ import { silentLog } from '../core/log.ts';
 import { isFinal, STATUS, STATUS_NAMES, type StatusName } from '../core/message-state.ts';
 import type { Result } from '../dispatch/commit.ts';
 import { createWaker, startPump } from '../dispatch/pump.ts';
-import type { PriceQuery } from '../money/prices.ts';
+import type { PriceQuery } from '../money/pricing.ts';
 import { type Accept, createAccept } from './accept.ts';
 import { endMessages } from './end.ts';
 import { loadJobs } from './load.ts';

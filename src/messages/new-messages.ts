@@ -163,6 +163,8 @@ export type NewMessage = {
   readonly scheduledAt: Date | null;
   readonly priceMicros: number;
   readonly refundUndelivered: boolean;
+  /** The category of its price; null if none. */
+  readonly priceCategory: string | null;
   /** The API key that requested the message; null when a person with a password did. */
   readonly apiKeyId: number | null;
   /** The person who requested the message; null when an API key did. */
@@ -189,6 +191,7 @@ type WithDefault =
   | 'wantReceipt'
   | 'validUntil'
   | 'scheduledAt'
+  | 'priceCategory'
   | 'campaignId'
   | 'keepsReserve';
 
@@ -212,6 +215,7 @@ export const newMessage = ({
   wantReceipt = true,
   validUntil = null,
   scheduledAt = null,
+  priceCategory = null,
   campaignId = null,
   keepsReserve = false,
   accountId,
@@ -252,6 +256,7 @@ export const newMessage = ({
   scheduledAt,
   priceMicros,
   refundUndelivered,
+  priceCategory,
   apiKeyId,
   userId,
   smppCredentialId,
@@ -303,6 +308,7 @@ const MESSAGE_FIELDS: RowColumns<NewMessage> = once({
   scheduledAt: timestamptz((r) => r.scheduledAt),
   priceMicros: bigint((r) => r.priceMicros),
   refundUndelivered: boolean((r) => r.refundUndelivered),
+  priceCategory: text((r) => r.priceCategory),
   apiKeyId: bigint((r) => r.apiKeyId),
   userId: bigint((r) => r.userId),
   smppCredentialId: bigint((r) => r.smppCredentialId),

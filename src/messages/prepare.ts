@@ -7,7 +7,7 @@ import { newId, newSingleId } from '../core/ids.ts';
 import { DEFAULT_NUMBER_RULES, type NumberRules } from '../core/phone.ts';
 import type { OnUnknown } from '../dispatch/store.ts';
 import { findBalance } from '../money/credit.ts';
-import type { FindPrice } from '../money/prices.ts';
+import type { FindPrice } from '../money/pricing.ts';
 import { faultOf } from '../routing/choice.ts';
 import type { DltTemplates } from '../routing/dlt-templates.ts';
 import { type NetworkFinder, type NetworkOf, NO_NETWORK } from '../routing/number-lookups.ts';
@@ -24,6 +24,7 @@ import {
 import { countParts, fitOneMessage, roomBeside } from '../smpp/text.ts';
 import { decodeTlvs, encodeTlvs } from '../smpp/wire.ts';
 import { isStorable } from '../templates/content.ts';
+import { billingOf, NO_WINDOWS, type WindowsOf } from './billing.ts';
 import { type IsOptedOut, readDestination } from './consent.ts';
 import type { NewMessage } from './new-messages.ts';
 import type { Draft, Refusal } from './read-send.ts';
@@ -35,6 +36,8 @@ export const MAX_PARTS = 10;
 export type Lookups = {
   readonly findRoute: FindRoute;
   readonly findPrice: FindPrice;
+  /** Returns true if any price depends on a window; omitted: none does. */
+  readonly dependsOnWindow?: () => boolean;
   readonly maySend: MaySend;
   readonly senderRules: SenderRules;
   readonly networks: NetworkFinder;
@@ -63,6 +66,7 @@ type Work = Omit<Filling<Prepared>, 'message'> & {
   readonly isOptedOut: IsOptedOut;
   readonly findSticky: FindSticky;
   readonly networkOf: NetworkOf;
+  readonly windowsOf: WindowsOf;
   readonly numberRules: NumberRules;
   unitMicros: number;
   /** Explains a rejection beyond its reason. */
@@ -173,13 +177,15 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
   [
     'price',
     (work) => {
-      const { message } = work;
+      const { draft, message } = work;
       if (message.simulation) return null;
-      const price = work.tables.findPrice(message);
+      const windows = work.windowsOf(message);
+      const price = work.tables.findPrice({ ...billingOf(message, draft.template ?? null), windows });
       if (price === null) return 'no_price';
       work.unitMicros = price.unitMicros;
       message.priceMicros = price.priceMicros;
       message.refundUndelivered = price.refundUndelivered;
+      message.priceCategory = price.category;
       return null;
     },
   ],
@@ -211,6 +217,9 @@ function contentFault({ channel, content, body }: Draft): Refusal | null {
 export type Requester = Pick<Actor, 'accountId' | 'keyId' | 'userId'> &
   Partial<Pick<Actor, 'numberRules'>> & { readonly smppCredentialId?: number };
 
+/** Findings about the recipients of drafts. */
+type Known = Pick<Work, 'findSticky' | 'networkOf' | 'windowsOf'>;
+
 /**
  * Runs a draft through the steps and writes nothing. The first failing step gives the reason. `isOptedOut` and
  * `findSticky` must have been made for the draft (src/messages/consent.ts, src/routing/sender-rules.ts).
@@ -220,9 +229,9 @@ export function prepare(
   draft: Draft,
   tables: Lookups,
   isOptedOut: IsOptedOut,
-  { findSticky = NO_STICKY, networkOf = NO_NETWORK }: Partial<Pick<Work, 'findSticky' | 'networkOf'>> = {},
+  { findSticky = NO_STICKY, networkOf = NO_NETWORK, windowsOf = NO_WINDOWS }: Partial<Known> = {},
 ): Prepared | { kind: 'refused'; refusal: Refusal; hint?: string } {
-  const work = begin(by, draft, tables, { id: idFor(draft), isOptedOut, findSticky, networkOf });
+  const work = begin(by, draft, tables, { id: idFor(draft), isOptedOut, findSticky, networkOf, windowsOf });
   for (const [, step] of STEPS) {
     const refusal = step(work);
     if (refusal !== null) return { kind: 'refused', refusal, ...(work.hint !== undefined && { hint: work.hint }) };
@@ -242,7 +251,7 @@ function routable(
   tables: Lookups,
   { isOptedOut, findSticky }: Pick<Work, 'isOptedOut' | 'findSticky'>,
 ): Routable | null {
-  const work = begin(by, draft, tables, { id: '', isOptedOut, findSticky, networkOf: NO_NETWORK });
+  const work = begin(by, draft, tables, { id: '', isOptedOut, findSticky, ...UNKNOWN });
   return STEPS.some(([name, step]) => name !== 'route' && step(work) !== null) ? null : work.message;
 }
 
@@ -251,7 +260,9 @@ const idFor = ({ priority, smpp, caller }: Draft): string =>
 
 type Examiner = Pick<Requester, 'accountId'> & Partial<Requester>;
 
-type Found = Pick<Work, 'isOptedOut' | 'findSticky' | 'networkOf'> & { readonly id: string };
+type Found = Known & Pick<Work, 'isOptedOut'> & { readonly id: string };
+
+const UNKNOWN = { networkOf: NO_NETWORK, windowsOf: NO_WINDOWS };
 
 const begin = (by: Examiner, draft: Draft, tables: Lookups, { id, ...found }: Found): Work => ({
   kind: 'prepared',
@@ -282,8 +293,15 @@ export type Examined = {
 const ABOUT_NUMBER: ReadonlySet<string> = new Set(['consent', 'route', 'price']);
 
 /** Runs a draft through the steps of `prepare` without stopping at the first rejection, for previews. */
-export function examine(by: Examiner, draft: Draft, tables: Lookups, isOptedOut: IsOptedOut): Examined {
-  const work = begin(by, draft, tables, { id: '', isOptedOut, findSticky: NO_STICKY, networkOf: NO_NETWORK });
+export function examine(
+  by: Examiner,
+  draft: Draft,
+  tables: Lookups,
+  isOptedOut: IsOptedOut,
+  windowsOf: WindowsOf = NO_WINDOWS,
+): Examined {
+  const found = { isOptedOut, findSticky: NO_STICKY, networkOf: NO_NETWORK, windowsOf };
+  const work = begin(by, draft, tables, { id: '', ...found });
   const refusals = STEPS.flatMap(([name, step]) => {
     if (ABOUT_NUMBER.has(name) && work.message.destination === '') return [];
     return step(work) ?? [];
@@ -329,6 +347,7 @@ const toMessage = (by: Examiner, draft: Draft, id: string): NewMessage => ({
   scheduledAt: draft.scheduledAt,
   priceMicros: 0,
   refundUndelivered: false,
+  priceCategory: null,
   apiKeyId: by.keyId ?? null,
   userId: by.keyId === null ? (by.userId ?? null) : null,
   smppCredentialId: by.smppCredentialId ?? null,

@@ -11,6 +11,7 @@ import type { Shortage } from '../money/credit.ts';
 import { isInGroup, udhFault } from '../smpp/text.ts';
 import type { StoredContent } from '../templates/content.ts';
 import type { ReceiptRequest } from '../webhooks/smpp-outbox.ts';
+import type { BilledTemplate } from './billing.ts';
 import type { NextChannel } from './fallback-store.ts';
 import type { BulkIn, MessageServerIn, SendIn } from './send-schema.ts';
 
@@ -200,6 +201,8 @@ export type Draft = {
   readonly body: string;
   /** Content on RCS and WhatsApp; `body` is then its readable text and may be empty. */
   readonly content?: StoredContent | null;
+  /** The template of the content, for its price. */
+  readonly template?: BilledTemplate | null;
   /**
    * Bytes sent instead of a text, after the user data header, which may be empty: 8-bit data, or with a `dataCoding` a
    * part of a text that is not readable by itself.

@@ -181,6 +181,7 @@ type Row = readonly [
   destination: string,
   sender: string,
   raw: string,
+  billing?: Receipt['billing'] | null,
 ];
 
 const toRow = (r: Receipt): Row => [
@@ -191,9 +192,10 @@ const toRow = (r: Receipt): Row => [
   r.destination,
   r.sender,
   r.raw,
+  r.billing ?? null,
 ];
 
-const fromRow = ([carrierIds, state, doneAtMs, errorCode, destination, sender, raw]: Row): Receipt => ({
+const fromRow = ([carrierIds, state, doneAtMs, errorCode, destination, sender, raw, billing]: Row): Receipt => ({
   carrierIds,
   state,
   doneAt: doneAtMs === null ? null : new Date(doneAtMs),
@@ -201,6 +203,7 @@ const fromRow = ([carrierIds, state, doneAtMs, errorCode, destination, sender, r
   destination,
   sender,
   raw,
+  ...(billing && { billing }),
 });
 
 /** Escapes NULs: a carrier may put one anywhere, but PostgreSQL's text may not contain one. */

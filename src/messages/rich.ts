@@ -6,7 +6,7 @@ import { type FieldError, invalidFields } from '../core/errors.ts';
 import { isUserId } from '../core/phone.ts';
 import { scheduleFault } from '../core/time.ts';
 import { findFileErrors, type WantedFile } from '../media/media.ts';
-import { findUsableSender } from '../routing/senders.ts';
+import { findUsableSender, type UsableSender } from '../routing/senders.ts';
 import { countParts } from '../smpp/text.ts';
 import {
   composeContent,
@@ -25,6 +25,7 @@ import {
 } from '../templates/schema.ts';
 import { composeComponents, findComponentFaults } from '../templates/components.ts';
 import { findUsableTemplate, findUsableTemplateByName, type Template } from '../templates/store.ts';
+import { type BilledTemplate, billedTemplate } from './billing.ts';
 import type { NextChannel } from './fallback-store.ts';
 import { followRule } from './next-channel.ts';
 import { MAX_PARTS } from './prepare.ts';
@@ -219,7 +220,7 @@ async function readRcs(db: Db, account: { readonly accountId: number }, input: F
 }
 
 /** The content to be sent, and its readable text. */
-type Composed = { readonly content: WholeContent; readonly body: string };
+type Composed = { readonly content: WholeContent; readonly body: string; readonly template?: BilledTemplate };
 
 /** The content that a message would have, and the errors that keep it from being sent. */
 export type CheckedContent = { readonly composed: Composed; readonly faults: readonly FieldError[] };
@@ -257,7 +258,9 @@ export async function checkWhatsapp(db: Db, account: Account, input: Whatsapp): 
     const content = { ...toWhatsappContent(body), ...naming(files) };
     return { composed: { content, body: textOfBody(body) }, faults: await findFileErrors(db, account, files) };
   }
-  return fill(await findWhatsappTemplate(db, account, input), template, 'template', 'template.');
+  const { sender, template: found } = await findWhatsappTemplate(db, account, input);
+  const { composed, faults } = fill(found, template, 'template', 'template.');
+  return { composed: { ...composed, template: billedTemplate(found, sender) }, faults };
 }
 
 /**
@@ -281,7 +284,11 @@ export async function checkRcs(db: Db, { accountId }: Account, input: RcsContent
 
 const naming = (files: readonly WantedFile[]) => (files.length > 0 ? { files: files.map(({ id }) => id) } : {});
 
-async function findWhatsappTemplate(db: Db, { accountId }: Account, input: Whatsapp): Promise<Template> {
+async function findWhatsappTemplate(
+  db: Db,
+  { accountId }: Account,
+  input: Whatsapp,
+): Promise<{ sender: UsableSender; template: Template }> {
   const { id, name, language } = input.template ?? {};
   const sender = await findUsableSender(db, { accountId, channel: 'WHATSAPP', identity: input.phoneNumberId });
   if (!sender) throw invalidFields([{ field: 'phoneNumberId', message: 'the account has no such number' }]);
@@ -289,14 +296,15 @@ async function findWhatsappTemplate(db: Db, { accountId }: Account, input: Whats
   if (id === undefined) {
     if (name === undefined || language === undefined)
       throw invalidFields([{ field: 'template.id', message: 'is required, unless name and language are given' }]);
-    return orUnknown(await findUsableTemplateByName(db, { accountId, connectionId, name, language }), 'template');
+    const named = await findUsableTemplateByName(db, { accountId, connectionId, name, language });
+    return { sender, template: orUnknown(named, 'template') };
   }
   const template = orUnknown(await findUsableTemplate(db, { accountId, channel: 'WHATSAPP', id }), 'template');
   if (template.connectionId !== connectionId)
     throw invalidFields([
       { field: 'template', message: 'does not belong to the business account of this phone number' },
     ]);
-  return template;
+  return { sender, template };
 }
 
 function orUnknown(template: Template | undefined, field: string): Template {

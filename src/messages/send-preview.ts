@@ -15,6 +15,7 @@ import { channelName, orNull } from '../core/schema.ts';
 import { findBalance } from '../money/credit.ts';
 import { countParts, lastPartRoom, nonGsmCharacters } from '../smpp/text.ts';
 import { findBodyErrors as faultsOfRcsBody } from '../templates/schema.ts';
+import { findWindows } from './billing.ts';
 import { createConsentCheck } from './consent.ts';
 import { type Examined, examine, type Lookups } from './prepare.ts';
 import { type Draft, newDraft, REFUSALS, type Refusal } from './read-send.ts';
@@ -128,7 +129,8 @@ async function previewMessage(
   const { composed, faults } = await contentOf(db, actor, input);
   const draft = draftOf(input, composed);
   const isOptedOut = await createConsentCheck(db)(actor, [draft]);
-  const found = examine(actor, draft, tables, isOptedOut);
+  const windowsOf = await findWindows({ pool: db, tables }, actor, [draft]);
+  const found = examine(actor, draft, tables, isOptedOut, windowsOf);
   const balance = await findBalance(db, actor);
   const short = balance && !balance.unlimited && (found.priceMicros ?? 0) > balance.availableMicros;
   const refusals: readonly Refusal[] = short ? [...found.refusals, 'no_credit'] : found.refusals;

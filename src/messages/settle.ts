@@ -28,6 +28,7 @@ import {
   recordCombinedEnds,
 } from './events.ts';
 import { type Key, updateFallbacksDueNow } from './fallback-store.ts';
+import { recordBilling } from './network-billing.ts';
 import {
   claimStates,
   insertParts,
@@ -317,6 +318,7 @@ export async function receiveReceipts(tx: Db, matched: readonly MatchedReceipt[]
   const idle = new Set([...others, ...parted.filter((m) => !movedParts.has(placeOf(m)))]);
   if (stayed.size > 0) for (const m of whole) if (stayed.has(m.messageId)) idle.add(m);
   if (idle.size > 0) await insertEvents(tx, matched.filter((m) => idle.has(m)).map(toReceiptEvent));
+  await recordBilling(tx, matched);
   return stayed;
 }
 

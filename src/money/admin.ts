@@ -1,9 +1,11 @@
+import type { Pool } from 'pg';
 import { type Static, Type } from 'typebox';
 import {
   amount,
   Done,
   digitsOf,
   IdParams,
+  isoOrNull,
   NumberField,
   OPERATOR_PATH,
   operatorNameOf,
@@ -16,13 +18,46 @@ import { AppError, invalidFields } from '../core/errors.ts';
 import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf, withExamples } from '../core/http/app.ts';
 import { requireOperator } from '../core/http/auth.ts';
 import { fromMicros } from '../core/money.ts';
-import { channelName, orNull } from '../core/schema.ts';
+import { channelName, id, instant, knownFieldsOf, orNull } from '../core/schema.ts';
 import { DAY_MS } from '../core/time.ts';
-import { listPrices, PRICE, type Price, priceRows, removePrice, setPrice } from './prices.ts';
+import {
+  ANY,
+  listPrices,
+  listPricesOf,
+  PRICE,
+  PRICE_CATEGORIES,
+  PRICE_ORDER,
+  PRICE_WINDOWS,
+  type Price,
+  removePrice,
+  setPrice,
+} from './prices.ts';
+import { explainPrice, priceBy, priceRows } from './pricing.ts';
 import { listUnderCost, type UnderCost } from './under-cost.ts';
 
 const tags = ['Operator: prices'];
 const PRICES = `${OPERATOR_PATH}/prices`;
+
+const Category = Type.Enum([ANY, ...new Set(Object.values(PRICE_CATEGORIES).flat())], {
+  type: 'string',
+  description:
+    'The category in which the network bills the message: on WhatsApp that of its template, `service` for all else; on ' +
+    'RCS by its content. `*`: any.',
+});
+const WindowField = Type.Enum([ANY, ...PRICE_WINDOWS], {
+  type: 'string',
+  description:
+    '`IN_WINDOW`: within 24 hours after a message from the person; `FREE_ENTRY`: within 72 hours after one that came ' +
+    'from an advertisement. Both on WhatsApp. `*`: always.',
+});
+const PerPart = Type.Boolean({
+  description: 'True if each part of an SMS is charged, or each segment of 160 bytes of a text on RCS.',
+});
+const Currency = Type.String({
+  pattern: '^[A-Z]{3}$',
+  description: 'ISO 4217. The price is for accounts with this currency.',
+  'x-message': 'must be three capital letters, such as EUR',
+});
 
 const PriceOut = Type.Object({
   id: Type.Integer(),
@@ -30,8 +65,14 @@ const PriceOut = Type.Object({
   prefix: Type.String({
     description: 'Leading digits without the plus sign; the longest matching prefix decides. Empty: all numbers.',
   }),
-  price: amount('Currency units: per part on SMS, per message on other channels.'),
+  accountId: orNull(id('The account with this price; its own prices go before all others. Null: all accounts.')),
+  category: Category,
+  window: WindowField,
+  price: amount('Currency units: per part if `perPart`, per message otherwise.'),
+  perPart: PerPart,
   refundUndelivered: Type.Boolean({ description: 'True if the price is refunded when the message is not delivered.' }),
+  validFrom: orNull(instant('The newest price that is valid at the time of sending counts. Null: since ever.')),
+  currency: Currency,
 });
 
 const PriceIn = Type.Object({
@@ -39,14 +80,40 @@ const PriceIn = Type.Object({
   prefix: PrefixField,
   price: Type.Number({ minimum: 0, description: 'Currency units, at most 6 decimals.' }),
   refundUndelivered: Type.Optional(Type.Boolean({ description: 'Default: false.' })),
+  accountId: Type.Optional(orNull(id('The account with this price; default: all accounts.'))),
+  category: Type.Optional(Category),
+  window: Type.Optional(WindowField),
+  perPart: Type.Optional(PerPart),
+  validFrom: Type.Optional(orNull(instant('Default: since ever.'))),
+  currency: Type.Optional(Currency),
 });
 
 const PriceQuery = Type.Object({
   ...pageFields,
   channel: Type.Optional(channelName()),
   prefix: Type.Optional(PrefixField),
+  accountId: Type.Optional(id('Only the prices of this account.')),
 });
 const CheckQuery = Type.Object({ channel: channelName(), number: NumberField });
+
+const ExplainQuery = Type.Object({
+  ...CheckQuery.properties,
+  accountId: Type.Optional(id('The account that sends.')),
+  category: Type.Optional(Category),
+  window: Type.Optional(WindowField),
+  parts: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'Default: 1.' })),
+  at: Type.Optional(instant('Time of sending; default: now.')),
+});
+
+const ExplainOut = Type.Object({
+  price: orNull(PriceOut),
+  total: orNull(amount('The price of the whole message.')),
+  reasons: Type.Array(Type.String(), { description: 'The reasons why this price counts, in the order of the choice.' }),
+  passedOver: Type.Array(PriceOut, { description: 'Other prices that apply to the message, the next one first.' }),
+});
+
+/** Maximum prices that were not chosen and are listed. */
+const MAX_PASSED_OVER = 20;
 
 /** Registers the routes for the price list. Running programs follow every change immediately. */
 export function operatorPriceRoutes(app: App, { pool }: PlatformDeps): void {
@@ -64,7 +131,8 @@ export function operatorPriceRoutes(app: App, { pool }: PlatformDeps): void {
       response: { 200: PageOf(PriceOut) },
     },
     handler: async ({ query }) => {
-      const filter = { channel: query.channel ?? null, prefix: query.prefix ?? null };
+      const { channel = null, prefix = null, accountId = null } = query;
+      const filter = { channel, prefix, accountId };
       const rows = await listPricePage(pool, { ...filter, limit: query.limit, offset: offsetOf(query) });
       return pageOf(query, rows.map(toPriceOut), await countPrices(pool, filter));
     },
@@ -77,12 +145,17 @@ export function operatorPriceRoutes(app: App, { pool }: PlatformDeps): void {
       tags,
       operationId: 'operatorSetPrice',
       summary: 'Set the price of a channel and prefix',
+      description:
+        'With conditions it is for those messages only. A message has the price of its account before that for all; ' +
+        'then that of the longest prefix, of its category before `*`, of its window before `*`, and the newest that is ' +
+        'valid. Setting a price with the same conditions again changes it.',
       body: withExamples(PriceIn, { channel: 'SMS', prefix: '423', price: 0.055 }),
       response: { 200: PriceOut },
     },
     handler: ({ actor, body }) => {
-      const { refundUndelivered = false, ...rest } = body;
-      const input = { ...rest, refundUndelivered, by: operatorNameOf(actor) };
+      const { refundUndelivered = false, validFrom = null, ...rest } = knownFieldsOf(PriceIn, body);
+      const from = validFrom === null ? null : new Date(validFrom);
+      const input = { ...rest, validFrom: from, refundUndelivered, by: operatorNameOf(actor) };
       return transaction(pool, async (tx) => toPriceOut(await setPrice(tx, input)));
     },
   });
@@ -102,7 +175,7 @@ export function operatorPriceRoutes(app: App, { pool }: PlatformDeps): void {
       await transaction(pool, async (tx) => {
         const price = await findPrice(tx, params);
         if (!price) throw new AppError('not_found', { message: 'There is no such price' });
-        await removePrice(tx, { channel: price.channel, prefix: price.prefix, by: operatorNameOf(actor) });
+        await removePrice(tx, { ...price, by: operatorNameOf(actor) });
       });
       return reply.code(204).send(null);
     },
@@ -124,21 +197,69 @@ export function operatorPriceRoutes(app: App, { pool }: PlatformDeps): void {
       return { price: found ? toPriceOut(found) : null };
     },
   });
+
+  app.get(`${PRICES}/explain`, {
+    onRequest,
+    config: { command: 'price explain' },
+    schema: {
+      tags,
+      operationId: 'operatorExplainPrice',
+      summary: 'Explain the price of a message',
+      description: 'The price that counts for a message with these properties, and why.',
+      querystring: ExplainQuery,
+      response: { 200: ExplainOut },
+    },
+    handler: async ({ query }) => explain(pool, query),
+  });
 }
 
-const toPriceOut = ({ unitMicros, ...price }: Price): Static<typeof PriceOut> => ({
+async function explain(pool: Pool, query: Static<typeof ExplainQuery>): Promise<Static<typeof ExplainOut>> {
+  const { accountId, channel, number, category = ANY, window = ANY, parts = 1, at } = query;
+  const rows = accountId === undefined ? await listPrices(pool) : await listPricesOf(pool, { accountId });
+  const chosen = explainPrice(rows, {
+    channel,
+    destination: `+${digitsOf(number)}`,
+    parts,
+    categories: category === ANY ? [] : [category],
+    windows: window === ANY ? [] : [window],
+    at: at === undefined ? null : new Date(at),
+    ...(accountId !== undefined && { accountId }),
+  });
+  if (!chosen) return { price: null, total: null, reasons: ['No price applies to the message'], passedOver: [] };
+  return {
+    price: toPriceOut(chosen.row),
+    total: fromMicros(priceBy(chosen.row, { parts }).priceMicros),
+    reasons: reasonsOf(chosen.row),
+    passedOver: chosen.passedOver.slice(0, MAX_PASSED_OVER).map(toPriceOut),
+  };
+}
+
+const reasonsOf = ({ accountId, prefix, category, window, validFrom }: Price): string[] => [
+  accountId === null ? 'No price of the account itself applies' : 'The account has a price of its own',
+  prefix === '' ? 'No price has a prefix that fits the number' : `${prefix} is the longest prefix that fits the number`,
+  category === ANY ? 'No price there is for its category alone' : `It is for the category ${category}`,
+  window === ANY ? 'No price there is for its window alone' : `It is for the window ${window}`,
+  validFrom === null ? 'It is valid since ever' : `It is the newest, valid from ${validFrom.toISOString()}`,
+];
+
+const toPriceOut = ({ unitMicros, validFrom, category, window, ...price }: Price): Static<typeof PriceOut> => ({
   ...price,
+  category: category as Static<typeof Category>,
+  window: window as Static<typeof WindowField>,
   price: fromMicros(unitMicros),
+  validFrom: isoOrNull(validFrom),
 });
 
 type Filter = {
+  readonly accountId: number | null;
   readonly channel: Channel | null;
   /** The digits with which the prefixes begin. */
   readonly prefix: string | null;
 };
 
-const matches = ({ channel, prefix }: Filter) => sql`FROM price
-  WHERE (${channel}::text IS NULL OR channel = ${channel}) AND (${prefix}::text IS NULL OR starts_with(prefix, ${prefix}))`;
+const matches = ({ channel, prefix, accountId }: Filter) => sql`FROM price
+  WHERE (${channel}::text IS NULL OR channel = ${channel}) AND (${prefix}::text IS NULL OR starts_with(prefix, ${prefix}))
+    AND (${accountId}::bigint IS NULL OR owner_id = ${accountId})`;
 
 async function listPricePage(
   db: Db,
@@ -146,7 +267,7 @@ async function listPricePage(
 ): Promise<Price[]> {
   return many(
     db,
-    sql`SELECT ${PRICE} ${matches(filter)} ORDER BY channel, prefix LIMIT ${filter.limit} OFFSET ${filter.offset}`,
+    sql`SELECT ${PRICE} ${matches(filter)} ORDER BY ${PRICE_ORDER} LIMIT ${filter.limit} OFFSET ${filter.offset}`,
   );
 }
 

@@ -46,6 +46,43 @@ test('the longest prefix decides the price of a number, which is null where ther
   expect(await check('390612345678')).toEqual({ price: null });
 });
 
+test('the explanation names the price of a message, why it counts, and those that it goes before', async () => {
+  const { accountId } = program.account;
+  await set({ channel: 'WHATSAPP', prefix: '', price: 0.06 });
+  await set({ channel: 'WHATSAPP', prefix: '39', price: 0.05, category: 'marketing' });
+  await set({
+    channel: 'WHATSAPP',
+    prefix: '39',
+    price: 0.08,
+    category: 'marketing',
+    validFrom: '2027-01-01T00:00:00Z',
+  });
+  await set({ channel: 'WHATSAPP', prefix: '', price: 0.04, accountId, category: 'marketing' });
+  const explain = (query: string) =>
+    operator.ask<{ price: Price; reasons: string[]; passedOver: Price[] }>(
+      'GET',
+      `/prices/explain?channel=WHATSAPP&number=39333123456&category=marketing&${query}`,
+    );
+  expect(await explain(`accountId=${accountId}`)).toMatchObject({
+    price: { accountId, category: 'marketing', window: '*', price: 0.04, validFrom: null, currency: 'EUR' },
+    total: 0.04,
+    passedOver: [{ price: 0.05 }, { price: 0.06 }],
+  });
+  expect(await explain('at=2027-02-01T00:00:00Z')).toMatchObject({
+    price: { price: 0.08, validFrom: '2027-01-01T00:00:00.000Z' },
+    reasons: [
+      'No price of the account itself applies',
+      '39 is the longest prefix that fits the number',
+      'It is for the category marketing',
+      'No price there is for its window alone',
+      'It is the newest, valid from 2027-01-01T00:00:00.000Z',
+    ],
+  });
+  expect(await operator.ask('GET', '/prices/explain?channel=RCS&number=999')).toMatchObject({
+    price: { channel: 'RCS' },
+  });
+});
+
 test('the running program charges a new price at once, and the audit log of the gateway names who set it', async () => {
   await set({ channel: 'SMS', prefix: '39347', price: 0.123 });
   await until('the new price', async () => {

@@ -1,43 +1,120 @@
-import type { Pool } from 'pg';
 import { GATEWAY_ACCOUNT_ID, operatorAuthor, recordAudit } from '../accounts/audit.ts';
-import { type Channel, chargedUnits } from '../core/channels.ts';
-import { as, columns, type Db, exec, many, one, type RowOf, sql } from '../core/db/query.ts';
-import { AppError, invalidFields } from '../core/errors.ts';
+import { CHANNEL, type Channel } from '../core/channels.ts';
+import { as, columns, type Db, exec, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
+import { AppError, type FieldError, invalidFields } from '../core/errors.ts';
 import { toMicros } from '../core/money.ts';
-import { numberForPrefix, prefixTable } from '../core/phone.ts';
 import { notifyRoutingChange } from '../routing/connection-store.ts';
 
-type Place = { readonly channel: Channel; readonly prefix: string };
+/**
+ * The categories in which networks bill messages, under their names. WhatsApp: those of `pricing.category` in its
+ * statuses (developers.facebook.com/docs/whatsapp/pricing). RCS: those of the standard and the US billing model
+ * (developers.google.com/business-communications/rcs-business-messaging/carriers/billing).
+ */
+export const PRICE_CATEGORIES = {
+  SMS: [],
+  RCS: ['basic', 'single', 'rich', 'rich-media', 'conversation'],
+  WHATSAPP: ['marketing', 'utility', 'authentication', 'authentication-international', 'service'],
+} as const satisfies Readonly<Record<Channel, readonly string[]>>;
+export type PriceCategory = (typeof PRICE_CATEGORIES)[Channel][number];
+
+/**
+ * The windows in which WhatsApp bills messages differently: 24 hours after a message from the person, and 72 hours after
+ * one that came from an advertisement (developers.facebook.com/docs/whatsapp/pricing).
+ */
+export const PRICE_WINDOWS = ['IN_WINDOW', 'FREE_ENTRY'] as const;
+export type PriceWindow = (typeof PRICE_WINDOWS)[number];
+
+/** Stands in a price for every category, or for every window and none. */
+export const ANY = '*';
+
+/** The currency of accounts for which no other is stored. */
+export const DEFAULT_CURRENCY = 'EUR';
+
+/** The messages that a price is for. */
+type Place = {
+  readonly channel: Channel;
+  readonly prefix: string;
+  /** The account whose messages have this price; null: those of all accounts. */
+  readonly accountId?: number | null | undefined;
+  readonly category?: string | undefined;
+  readonly window?: string | undefined;
+  readonly validFrom?: Date | null | undefined;
+  readonly currency?: string | undefined;
+};
 
 type PriceInput = Place & {
-  /** Currency units: per part on SMS, per message elsewhere. */
+  /** Currency units: per part if the price is for each part, per message otherwise. */
   readonly price: number;
+  readonly perPart?: boolean | undefined;
   readonly refundUndelivered: boolean;
 };
 
 /**
- * Sets the price for a channel and prefix; running processes follow immediately. Call it in a transaction. Errors: 400
- * naming the invalid fields.
+ * Sets the price for the messages of a place; running processes follow immediately. Omitted conditions are those of a
+ * price for all messages of its channel and prefix. Call it in a transaction. Errors: 400 naming the invalid fields.
  */
 export async function setPrice(tx: Db, { by, ...input }: PriceInput & { readonly by: string }): Promise<Price> {
-  const { channel, prefix, price, refundUndelivered } = input;
-  const unitMicros = toMicros(price);
-  const errors = [
-    ...(unitMicros === null || unitMicros < 0 ? [BAD_PRICE] : []),
-    ...(/^\d{0,15}$/.test(prefix) ? [] : [{ field: 'prefix', message: 'must be up to 15 digits' }]),
-  ];
+  const unitMicros = toMicros(input.price);
+  const place = completed(input);
+  const { channel, price, perPart = CHANNEL[input.channel].parts, refundUndelivered } = input;
+  const errors = [...(unitMicros === null || unitMicros < 0 ? [BAD_PRICE] : []), ...(await faultsOf(tx, place))];
   if (errors.length > 0 || unitMicros === null) throw invalidFields(errors);
-  const { id } = await insertPrice(tx, { channel, prefix, unitMicros, refundUndelivered });
-  await record(tx, by, 'price.set', input, { price, refundUndelivered });
-  return { id, channel, prefix, unitMicros, refundUndelivered };
+  const row = { ...place, unitMicros, perPart, refundUndelivered };
+  const { id } = await insertPrice(tx, row);
+  const { prefix: _prefix, channel: _channel, ...conditions } = statedOf(place);
+  await record(tx, by, 'price.set', place, {
+    ...conditions,
+    price,
+    ...(perPart !== CHANNEL[channel].parts && { perPart }),
+    refundUndelivered,
+  });
+  return { ...row, id };
 }
 
 const BAD_PRICE = { field: 'price', message: 'must be an amount from 0 with at most 6 decimals' };
 
+const completed = ({ channel, prefix, accountId, category, window, validFrom, currency }: Place): PricePlace => ({
+  channel,
+  prefix,
+  accountId: accountId ?? null,
+  category: category ?? ANY,
+  window: window ?? ANY,
+  validFrom: validFrom ?? null,
+  currency: currency ?? DEFAULT_CURRENCY,
+});
+
+/** Returns the conditions of a price without those that every message meets. */
+const statedOf = ({ channel, prefix, accountId, category, window, validFrom, currency }: PricePlace) => ({
+  channel,
+  prefix,
+  ...(accountId !== null && { accountId }),
+  ...(category !== ANY && { category }),
+  ...(window !== ANY && { window }),
+  ...(validFrom !== null && { validFrom }),
+  ...(currency !== DEFAULT_CURRENCY && { currency }),
+});
+
+async function faultsOf(tx: Db, { channel, prefix, accountId, category, window }: PricePlace): Promise<FieldError[]> {
+  const categories: readonly string[] = PRICE_CATEGORIES[channel];
+  const isWindow = window === ANY || (channel === 'WHATSAPP' && PRICE_WINDOWS.some((one) => one === window));
+  return [
+    ...(/^\d{0,15}$/.test(prefix) ? [] : [{ field: 'prefix', message: 'must be up to 15 digits' }]),
+    ...(category === ANY || categories.includes(category)
+      ? []
+      : [{ field: 'category', message: `on ${channel} must be one of: ${[ANY, ...categories].join(', ')}` }]),
+    ...(isWindow ? [] : [{ field: 'window', message: `on ${channel} must be ${ANY}` }]),
+    ...(accountId === null || (await isAccount(tx, { accountId }))
+      ? []
+      : [{ field: 'accountId', message: 'there is no such account' }]),
+  ];
+}
+
 /** Removes a price; messages without any price are rejected. Call it in a transaction. Errors: 404. */
 export async function removePrice(tx: Db, { by, ...place }: Place & { readonly by: string }): Promise<void> {
-  if ((await deletePrice(tx, place)) === 0) throw new AppError('not_found', { message: 'There is no such price' });
-  await record(tx, by, 'price.remove', place, {});
+  const complete = completed(place);
+  if ((await deletePrice(tx, complete)) === 0) throw new AppError('not_found', { message: 'There is no such price' });
+  const { channel: _channel, prefix: _prefix, ...conditions } = statedOf(complete);
+  await record(tx, by, 'price.remove', complete, conditions);
 }
 
 async function record(tx: Db, by: string, action: string, { channel, prefix }: Place, detail: object): Promise<void> {
@@ -46,106 +123,93 @@ async function record(tx: Db, by: string, action: string, { channel, prefix }: P
   await notifyRoutingChange(tx);
 }
 
-/** Everything about a message that its price depends on. */
-export type PriceQuery = {
-  readonly channel: Channel;
-  /** E.164 with its plus, or the user id of a person on WhatsApp who shows no number. */
-  readonly destination: string;
-  readonly parts: number;
-};
-
-/** The price of a message, in millionths of the currency. */
-export type MessagePrice = {
-  /** The price of a part on SMS, of the message elsewhere. */
-  readonly unitMicros: number;
-  /** The price of the whole message. */
-  readonly priceMicros: number;
-  /** True if the price is returned when the message is not delivered. */
-  readonly refundUndelivered: boolean;
-};
-
-/** Returns the price of a message; null when the list has none. */
-export type FindPrice = (message: PriceQuery) => MessagePrice | null;
-
-/** A row of a price list. */
-export type ListedPrice = Omit<Price, 'id'>;
-
-/** Makes a function that finds the row of a price list that applies to a message: that of the longest prefix. */
-export function priceRows<Row extends Pick<ListedPrice, 'channel' | 'prefix'>>(
-  rows: readonly Row[],
-): (message: PriceQuery) => Row | undefined {
-  const table = prefixTable(rows.map((value) => ({ group: value.channel, prefix: value.prefix, value })));
-  return ({ channel, destination }) => table.find(channel, numberForPrefix(destination));
-}
-
-/** Makes the function that prices messages by a list; previews, campaigns and sends all ask one. */
-export function pricing(rows: readonly ListedPrice[]): FindPrice {
-  const findRow = priceRows(rows);
-  return (message) => {
-    const row = findRow(message);
-    if (!row) return null;
-    const { unitMicros, refundUndelivered } = row;
-    return { unitMicros, priceMicros: unitMicros * chargedUnits(message.channel, message.parts), refundUndelivered };
-  };
-}
-
-/** Creates a price list in memory, because it is needed for every message; `reload` it after each change. */
-export function createPriceList(pool: Pool): { find: FindPrice; reload(): Promise<void> } {
-  let find = pricing([]);
-  return {
-    find: (message) => find(message),
-    async reload() {
-      find = pricing(await listPrices(pool));
-    },
-  };
-}
-
-type ChainPrice = Pick<MessagePrice, 'priceMicros' | 'refundUndelivered'>;
-
-/**
- * Returns the cost of trying messages in turn, for each message at which that may end: its price, and the prices of
- * those before it that are not returned.
- */
-export function chainCosts(chain: readonly ChainPrice[]): number[] {
-  let spent = 0;
-  return chain.map(({ priceMicros, refundUndelivered }) => {
-    const cost = spent + priceMicros;
-    if (!refundUndelivered) spent += priceMicros;
-    return cost;
-  });
-}
-
-/** Returns the maximum cost of trying messages in turn. */
-export const maxChainCost = (chain: readonly ChainPrice[]): number => Math.max(0, ...chainCosts(chain));
-
 export const PRICE = columns({
   id: as<number>('id'),
   channel: as<Channel>('channel'),
   prefix: as<string>('prefix'),
-  /** Per part on SMS, per message elsewhere, in millionths of the currency. */
+  /** The account whose messages have this price; null: those of all accounts without one of their own. */
+  accountId: as<number | null>('owner_id'),
+  /** A category of `PRICE_CATEGORIES`, or `*`. */
+  category: as<string>('category'),
+  /** One of `PRICE_WINDOWS`, or `*`. */
+  window: as<string>('session_window'),
+  /** The price of a unit, in millionths of the currency. */
   unitMicros: as<number>('unit_micros'),
+  /** True if the parts of an SMS, or the segments of a text on RCS, are units; false if the message is one. */
+  perPart: as<boolean>('per_part'),
   /** True if the price is returned when the message is not delivered. */
   refundUndelivered: as<boolean>('refund_undelivered'),
+  /** Null: since ever. */
+  validFrom: as<Date | null>('valid_from'),
+  /** ISO 4217. The price is for accounts whose balance is in this currency. */
+  currency: as<string>('currency'),
 });
 export type Price = RowOf<typeof PRICE>;
 
+type PricePlace = Pick<Price, 'channel' | 'prefix' | 'accountId' | 'category' | 'window' | 'validFrom' | 'currency'>;
+
+/** The order in which prices are listed. */
+export const PRICE_ORDER = sql`channel, prefix, owner_id NULLS FIRST, category, session_window, currency, valid_from NULLS FIRST`;
+
 export async function listPrices(db: Db): Promise<Price[]> {
-  return many(db, sql`SELECT ${PRICE} FROM price ORDER BY channel, prefix`);
+  return many(db, sql`SELECT ${PRICE} FROM price ORDER BY ${PRICE_ORDER}`);
 }
 
-/** Inserts a price, or changes the one of this channel and prefix. */
-export async function insertPrice(db: Db, price: ListedPrice): Promise<{ id: number }> {
+/** Lists the prices that may apply to messages of an account: its own and those of all, in its currency. */
+export async function listPricesOf(db: Db, { accountId }: { accountId: number }): Promise<Price[]> {
+  return many(
+    db,
+    sql`SELECT ${PRICE} FROM price
+        WHERE (owner_id IS NULL OR owner_id = ${accountId})
+          AND currency = coalesce((SELECT b.currency FROM credit_balance b WHERE b.account_id = ${accountId}),
+                                  ${DEFAULT_CURRENCY})
+        ORDER BY ${PRICE_ORDER}`,
+  );
+}
+
+/** Lists the currencies of accounts that do not have the default one. */
+export async function listCurrencies(db: Db): Promise<ReadonlyMap<number, string>> {
+  const rows = await many<{ accountId: number; currency: string }>(
+    db,
+    sql`SELECT account_id AS "accountId", currency FROM credit_balance WHERE currency <> ${DEFAULT_CURRENCY}`,
+  );
+  return new Map(rows.map(({ accountId, currency }) => [accountId, currency]));
+}
+
+async function isAccount(db: Db, { accountId }: { accountId: number }): Promise<boolean> {
+  return (await maybeOne(db, sql`SELECT id FROM account WHERE id = ${accountId}`)) !== undefined;
+}
+
+/** A price; omitted conditions are those of one for all messages of its channel and prefix. */
+export type NewPrice = Place & Pick<Price, 'unitMicros' | 'refundUndelivered'> & { readonly perPart?: boolean };
+
+/** Inserts a price, or changes the one of this place. */
+export async function insertPrice(
+  db: Db,
+  { unitMicros, refundUndelivered, perPart, ...given }: NewPrice,
+): Promise<{ id: number }> {
+  const price = completed(given);
   return one(
     db,
-    sql`INSERT INTO price (channel, prefix, unit_micros, refund_undelivered)
-        VALUES (${price.channel}, ${price.prefix}, ${price.unitMicros}, ${price.refundUndelivered})
-        ON CONFLICT (channel, prefix) DO UPDATE
-          SET unit_micros = excluded.unit_micros, refund_undelivered = excluded.refund_undelivered
+    sql`INSERT INTO price (channel, prefix, owner_id, category, session_window, unit_micros, per_part, refund_undelivered,
+                           valid_from, currency)
+        VALUES (${price.channel}, ${price.prefix}, ${price.accountId}, ${price.category}, ${price.window},
+                ${unitMicros}, ${perPart ?? CHANNEL[price.channel].parts}, ${refundUndelivered}, ${price.validFrom},
+                ${price.currency})
+        ON CONFLICT (channel, prefix, owner_id, category, session_window, valid_from, currency) DO UPDATE
+          SET unit_micros = excluded.unit_micros, per_part = excluded.per_part,
+              refund_undelivered = excluded.refund_undelivered
         RETURNING id`,
   );
 }
 
 /** Deletes a price; returns 0 when there is none. */
-async function deletePrice(db: Db, { channel, prefix }: { channel: Channel; prefix: string }): Promise<number> {
-  return exec(db, sql`DELETE FROM price WHERE channel = ${channel} AND prefix = ${prefix}`);
+async function deletePrice(db: Db, place: PricePlace): Promise<number> {
+  return exec(
+    db,
+    sql`DELETE FROM price
+        WHERE channel = ${place.channel} AND prefix = ${place.prefix} AND owner_id IS NOT DISTINCT FROM ${place.accountId}
+          AND category = ${place.category} AND session_window = ${place.window}
+          AND valid_from IS NOT DISTINCT FROM ${place.validFrom} AND currency = ${place.currency}`,
+  );
 }

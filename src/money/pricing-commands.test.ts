@@ -4,7 +4,8 @@ import { testDatabase } from '../../test/support/database.ts';
 import { flatPrice } from '../../test/support/drafts.ts';
 import { CHANNELS } from '../core/channels.ts';
 import { registerOperations } from '../operations.ts';
-import { createPriceList, listPrices } from './prices.ts';
+import { listPrices } from './prices.ts';
+import { createPriceList } from './pricing.ts';
 
 const database = testDatabase();
 const { pool } = database;

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { GATEWAY_ACCOUNT_ID, listAuditEntries } from '../accounts/audit.ts';
 import { transaction } from '../core/db/transaction.ts';
-import { createPriceList, listPrices, removePrice, setPrice } from './prices.ts';
+import { listPrices, removePrice, setPrice } from './prices.ts';
+import { createPriceList } from './pricing.ts';
 
 const { pool } = testDatabase();
 

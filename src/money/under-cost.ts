@@ -4,7 +4,8 @@ import { fromMicros } from '../core/money.ts';
 import { prefixesIn, prefixTable } from '../core/phone.ts';
 import { listCosts } from '../routing/costs.ts';
 import { type Conditions, describeConditions, listRoutes } from '../routing/routes.ts';
-import { listPrices, priceRows } from './prices.ts';
+import { listPrices } from './prices.ts';
+import { priceRows } from './pricing.ts';
 
 type PricedRoute = Conditions & {
   readonly id: number;

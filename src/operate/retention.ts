@@ -64,6 +64,7 @@ async function deleteBatch(pool: Pool, before: Date): Promise<number> {
     await deleteOldStickySenders(pool, old),
     await deleteRetries(pool, { beforeId }),
     await deleteOutbox(pool, { beforeId }),
+    await deleteBilling(pool, old),
     await deleteLostChunks(pool, { beforeId }),
     await deleteAlerts(pool, old),
   ];
@@ -224,6 +225,14 @@ export const deleteRetries = (db: Db, { beforeId }: { beforeId: string }): Promi
     db,
     sql`DELETE FROM webhook_retry r WHERE r.id < ${beforeId} AND NOT EXISTS (
           SELECT FROM webhook_delivery d WHERE d.account_id = r.account_id AND d.id = r.id)`,
+  );
+
+/** Deletes what networks have charged for messages. */
+const deleteBilling = (db: Db, { before, limit }: Old): Promise<number> =>
+  exec(
+    db,
+    sql`DELETE FROM message_billing WHERE (account_id, message_id) IN (
+          SELECT account_id, message_id FROM message_billing WHERE reported_at < ${before} LIMIT ${limit})`,
   );
 
 /** Deletes events that were never sent. */

@@ -211,6 +211,8 @@ const USABLE_SENDER = columns({
   identity: as<string>('s.identity'),
   name: as<string>('s.name'),
   connectionId: as<number>('s.connection_id'),
+  /** The number as people see it, where the identity is an id (WhatsApp). */
+  displayNumber: as<string | null>(`s.details ->> 'displayNumber'`),
 });
 export type UsableSender = RowOf<typeof USABLE_SENDER>;
 

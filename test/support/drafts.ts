@@ -4,7 +4,7 @@ import { type Db, exec, sql } from '../../src/core/db/query.ts';
 import { DEFAULT_NUMBER_RULES } from '../../src/core/phone.ts';
 import type { Lookups } from '../../src/messages/prepare.ts';
 import { type Draft, newDraft } from '../../src/messages/read-send.ts';
-import { type FindPrice, pricing } from '../../src/money/prices.ts';
+import { type FindPrice, pricing } from '../../src/money/pricing.ts';
 import { NO_ROUTE } from '../../src/routing/choice.ts';
 import { NO_NETWORKS } from '../../src/routing/number-lookups.ts';
 import type { FindRoute } from '../../src/routing/router.ts';

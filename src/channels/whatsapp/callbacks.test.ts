@@ -42,6 +42,26 @@ const CONTACT = { profile: { name: 'Sheena Nelson' }, wa_id: '16505551234' };
 const inbound = (item: object, contacts: object[] = [CONTACT]): string =>
   notification(messagesChange({ contacts, messages: [{ id: 'wamid.IN', timestamp: '1749416383', ...item }] }));
 
+test('a message that an advertisement led to says so', () => {
+  const referral = { source_type: 'ad', source_id: '120', source_url: 'https://fb.me/x' };
+  const text = { from: '16505551234', type: 'text', text: { body: 'Hi' } };
+  const isFromAd = (item: object) => read(inbound(item)).inbounds.map(({ rich }) => rich?.fromAdvertisement ?? false);
+  expect([...isFromAd({ ...text, referral }), ...isFromAd(text)]).toEqual([true, false]);
+});
+
+test.each([
+  [{ billable: true, pricing_model: 'PMP', type: 'regular', category: 'marketing' }, true],
+  [{ billable: false, pricing_model: 'PMP', type: 'free_entry_point', category: 'referral_conversion' }, false],
+  [{ pricing_model: 'PMP', type: 'free_customer_service', category: 'service' }, false],
+])('a status says what Meta charges: %j', (pricing, billable) => {
+  const [sent, failed] = read(
+    statuses({ id: 'wamid.A', status: 'sent', pricing }, { id: 'wamid.B', status: 'failed', pricing }),
+  ).receipts;
+  const { type, category } = pricing;
+  expect(sent?.billing).toEqual({ billable, model: 'PMP', type, category });
+  expect(failed?.billing).toBeUndefined();
+});
+
 describe('the challenge', () => {
   const query = { 'hub.mode': 'subscribe', 'hub.challenge': '1158201444', 'hub.verify_token': 'ours' };
 

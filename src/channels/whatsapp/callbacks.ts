@@ -1,4 +1,5 @@
 import { isUserId, toE164 } from '../../core/phone.ts';
+import { isRecord } from '../../core/schema.ts';
 import { constantTimeEqual } from '../../core/secrets.ts';
 import type { Inbound, InboundMedia, InboundNotice, InboundType, Notice, Receipt, ReceiptState } from '../carrier.ts';
 import { getList, getMember, getText } from '../settings.ts';
@@ -225,6 +226,7 @@ function readInbound(item: unknown, metadata: unknown, contacts: readonly unknow
       profileName: profileNameOf(source, contacts),
       ownNumber: digitsOf(getText(metadata, 'display_phone_number')),
       media,
+      ...(isRecord(getMember(item, 'referral')) && { fromAdvertisement: true }),
       ...(notice && { notice }),
     },
   };
@@ -391,7 +393,19 @@ function readStatus(item: unknown, phoneNumberId: string): Receipt | null {
     destination: getText(item, 'recipient_id') || getText(item, 'recipient_user_id'),
     sender: phoneNumberId,
     raw: errors.length > 0 ? errorsText(errors) : JSON.stringify(item).slice(0, MAX_RAW_LENGTH).toWellFormed(),
+    ...readBilling(item, status),
   };
+}
+
+/** Reads the charge of a message (Cloud API, status webhooks), which is due if the message is delivered. */
+function readBilling(item: unknown, status: string): Pick<Receipt, 'billing'> {
+  const pricing = getMember(item, 'pricing');
+  if (!isRecord(pricing) || status === 'failed') return {};
+  const textOf = (name: string): string => shorten(getText(pricing, name), 50);
+  const [type, category] = [textOf('type'), textOf('category')];
+  const flag = getMember(pricing, 'billable');
+  const billable = typeof flag === 'boolean' ? flag : type === 'regular';
+  return { billing: { billable, model: textOf('pricing_model'), type, category } };
 }
 
 /** Failures are shown to people, so they get the network's text instead of its JSON. */

@@ -10,7 +10,7 @@ import { createSecretKey } from '../../../src/core/secrets.ts';
 import type { Clock } from '../../../src/core/time.ts';
 import { createWaker } from '../../../src/dispatch/pump.ts';
 import { createAccept } from '../../../src/messages/accept.ts';
-import { createPriceList } from '../../../src/money/prices.ts';
+import { createPriceList } from '../../../src/money/pricing.ts';
 import { createAccount, type NewAccount } from '../../../src/operate/account-commands.ts';
 import { insertConnection } from '../../../src/routing/connection-store.ts';
 import { NO_NETWORKS } from '../../../src/routing/number-lookups.ts';

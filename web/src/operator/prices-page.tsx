@@ -38,7 +38,9 @@ type Listed = { readonly page: number; readonly limit: number; readonly channel?
 const listPrices = (query: Listed, signal: AbortSignal) => ok(api.GET(PRICES, { params: { query }, signal }));
 type Price = Awaited<ReturnType<typeof listPrices>>['data'][number];
 
-const setPrice = (body: Omit<Price, 'id'>) => ok(api.PUT(PRICES, { body }));
+type Stated = 'channel' | 'prefix' | 'price' | 'refundUndelivered';
+
+const setPrice = (body: Pick<Price, Stated> & Partial<Omit<Price, 'id' | Stated>>) => ok(api.PUT(PRICES, { body }));
 
 type CellProps = { readonly price: Price };
 
@@ -84,7 +86,7 @@ function PriceField({ price, onDone }: CellProps & { readonly onDone: () => void
   const [text, setText] = useState(String(price.price));
   const isLeft = useRef(false);
   const saving = useAction({
-    run: (next: number) => setPrice({ ...scopeOf(price), price: next, refundUndelivered: price.refundUndelivered }),
+    run: (next: number) => setPrice({ ...withoutId(price), price: next }),
     refresh: PRICE_KEYS,
     done: t('price.saved', { of: nameOf(price) }),
     onDone,
@@ -118,7 +120,7 @@ function PriceField({ price, onDone }: CellProps & { readonly onDone: () => void
   );
 }
 
-const scopeOf = ({ channel, prefix }: Price) => ({ channel, prefix });
+const withoutId = ({ id: _, ...price }: Price) => price;
 
 const PRICE_FIELDS = { ...listFields(), channel: choice(CHANNELS), prefix: text() };
 
@@ -273,7 +275,7 @@ function Answer({ price }: { readonly price: Price | null }) {
     );
   return (
     <Text role="status">
-      {t(price.channel === 'SMS' ? 'price.check.perPart' : 'price.check.perMessage', {
+      {t(price.perPart ? 'price.check.perPart' : 'price.check.perMessage', {
         price: format.money(price.price, currency),
         prefix: price.prefix === '' ? t('prefix.all') : `+${price.prefix}`,
       })}
@@ -303,19 +305,41 @@ function usePriceColumns(): readonly Column<Price>[] {
     () => [
       { id: 'prefix', header: t('prefix.label'), phone: 'title', cell: ({ prefix }) => <Prefix prefix={prefix} /> },
       { id: 'channel', header: t('channel'), cell: ({ channel }) => <ChannelBadge channel={channel} /> },
+      { id: 'category', header: t('price.category'), cell: ({ category }) => <Condition value={category} /> },
+      { id: 'window', header: t('price.window'), cell: ({ window }) => <Condition value={window} /> },
+      { id: 'account', header: t('price.account'), cell: ({ accountId }) => <Condition value={accountId ?? ANY} /> },
+      { id: 'from', header: t('price.validFrom'), cell: ({ validFrom }) => <From at={validFrom} /> },
       { id: 'price', header: t('price.price'), align: 'right', cell: (price) => <PriceCell price={price} /> },
-      { id: 'per', header: t('price.per'), phone: 'none', cell: ({ channel }) => <Per channel={channel} /> },
+      { id: 'per', header: t('price.per'), phone: 'none', cell: ({ perPart }) => <Per perPart={perPart} /> },
       { id: 'refund', header: t('price.refund'), cell: (price) => <RefundSwitch price={price} /> },
     ],
     [t],
   );
 }
 
-function Per({ channel }: Pick<Price, 'channel'>) {
+const ANY = '*';
+
+/** A condition of a price, in the words of the API; any value is dimmed. */
+function Condition({ value }: { readonly value: string | number }) {
+  const { t } = useTranslation('operator');
+  return (
+    <Text size="sm" {...(value === ANY && { c: 'dimmed' })}>
+      {value === ANY ? t('price.any') : value}
+    </Text>
+  );
+}
+
+/** The instant from which a price is valid; null: since ever. */
+function From({ at }: { readonly at: string | null }) {
+  const format = useFormat();
+  return <Condition value={at === null ? ANY : format.exact(new Date(at))} />;
+}
+
+function Per({ perPart }: Pick<Price, 'perPart'>) {
   const { t } = useTranslation('operator');
   return (
     <Text size="sm" c="dimmed">
-      {t(channel === 'SMS' ? 'price.perPart' : 'price.perMessage')}
+      {t(perPart ? 'price.perPart' : 'price.perMessage')}
     </Text>
   );
 }
@@ -325,8 +349,7 @@ function RefundSwitch({ price }: { readonly price: Price }) {
   const { t } = useTranslation('operator');
   const of = usePriceName()(price);
   const saving = useAction({
-    run: (refundUndelivered: boolean) =>
-      setPrice({ channel: price.channel, prefix: price.prefix, price: price.price, refundUndelivered }),
+    run: (refundUndelivered: boolean) => setPrice({ ...withoutId(price), refundUndelivered }),
     refresh: PRICE_KEYS,
     done: t('price.saved', { of }),
   });

@@ -40,6 +40,8 @@ export const OPERATOR: readonly Step[] = [
   step('operatorListPrices', PAGE),
   step('operatorSetPrice'),
   step('operatorCheckPrice', { query: { channel: 'SMS', number: '+4236601234' } }),
+  step('operatorExplainPrice', { query: { channel: 'SMS', number: '+4236601234' } }),
+  step('operatorListBilling'),
   step('operatorDeletePrice', { path: { id: from('operatorSetPrice.id') } }),
 
   step('operatorListConnectionKinds'),
