@@ -81,11 +81,21 @@ export function createChooser({ campaign, tables }: Pick<Step, 'campaign' | 'tab
     return tables.senderRules.choose({ accountId: campaign.accountId, destination, sender }, findSticky);
   }
 
+  function matchTemplate(sender: string, { destination, text }: Candidate) {
+    return tables.dltTemplates.match({ accountId: campaign.accountId, destination, sender, text: text ?? '' });
+  }
+
+  /** Returns the body of a message on SMS, and the number of its parts; null if it is longer than was agreed. */
+  function bodyOf({ text, smsParts }: Candidate, channel: Channel): { body: string; parts: number } | null {
+    if (!CHANNEL[channel].parts) return { body: isRich(channel) ? '' : (text ?? ''), parts: 1 };
+    const parts = text ? countParts(text).parts : 0;
+    return text && parts <= smsParts ? { body: text, parts } : null;
+  }
+
   function choose(candidate: Candidate, channel: Channel, { findSticky, networkOf }: Known): Choice | Obstacle {
-    const { country, destination, contactId, smsParts, reserveMicros, text } = candidate;
-    const hasParts = CHANNEL[channel].parts;
-    const parts = hasParts && text ? countParts(text).parts : 1;
-    if (hasParts && (!text || parts > smsParts)) return 'text_changed';
+    const { country, destination, contactId, reserveMicros } = candidate;
+    const made = bodyOf(candidate, channel);
+    if (!made) return 'text_changed';
     const asked = campaign[FIELDS_OF[channel].sender] ?? '';
     const ownSender = isRoutedBySender(channel);
     const chosen = ownSender ? { sender: asked } : chooseSender(asked, destination, findSticky);
@@ -99,11 +109,9 @@ export function createChooser({ campaign, tables }: Pick<Step, 'campaign' | 'tab
     });
     const { connectionIds, reason: routeReason } = way;
     if (connectionIds.length === 0) return faultOf(way);
-    const template = ownSender
-      ? null
-      : tables.dltTemplates.match({ accountId: campaign.accountId, destination, sender, text: text ?? '' });
+    const template = ownSender ? null : matchTemplate(sender, candidate);
     if (template !== null && 'fault' in template) return 'no_dlt_template';
-    const price = findPrice(channel, destination, parts, candidate);
+    const price = findPrice(channel, destination, made.parts, candidate);
     return {
       country,
       destination,
@@ -111,10 +119,9 @@ export function createChooser({ campaign, tables }: Pick<Step, 'campaign' | 'tab
       channel,
       sender,
       askedSender: sender === asked ? null : asked,
-      body: isRich(channel) ? '' : (text ?? ''),
+      ...made,
       content: contentOf(campaign, channel, candidate),
       tlvs: template && encodeTlvs(template.tlvs),
-      parts,
       ...price,
       connectionIds,
       routeReason,

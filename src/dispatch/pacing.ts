@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache';
 import type { Carrier } from '../channels/carrier.ts';
-import type { Pace } from '../channels/throttle.ts';
 import { createTokenBucket, type TokenBucket } from '../core/limits.ts';
 import type { Job } from './held.ts';
 
@@ -24,6 +23,8 @@ type Pacing = {
 /** Rates of registered senders that are kept in memory; the least recently used is dropped, and begins with a burst. */
 const MAX_SENDER_RATES = 10_000;
 
+type Limit = ReturnType<NonNullable<Carrier['paceOf']>>;
+
 /** Creates the pacing of one pump. */
 export function createPacing(carrier: Carrier, bucket: TokenBucket): Pacing {
   let leastMs = Number.POSITIVE_INFINITY;
@@ -38,7 +39,7 @@ export function createPacing(carrier: Carrier, bucket: TokenBucket): Pacing {
   }
 
   /** Returns the limits of a message, the most general one first. */
-  function limitsOf({ sender, registration }: Job): readonly Pick<Pace, 'ready' | 'take' | 'waitMs'>[] {
+  function limitsOf({ sender, registration }: Job): readonly Limit[] {
     const pace = carrier.paceOf?.(sender);
     return [
       bucket,

@@ -8,7 +8,6 @@ import { isTemplateContent, placeholdersOf, type StoredContent } from '../templa
 import { findUsableTemplate, type Template } from '../templates/store.ts';
 import { readDestination } from './consent.ts';
 import type { NewMessage } from './new-messages.ts';
-import type { Draft } from './read-send.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -32,7 +31,7 @@ type Billed = {
 /** Returns everything about a message on which its price depends, but the windows that are open. */
 export function billingOf(
   {
-    content = null,
+    content,
     scheduledAt,
     channel,
     destination,
@@ -180,7 +179,7 @@ type WindowDeps = { readonly pool: Db; readonly tables: { readonly dependsOnWind
 export async function findWindows(
   { pool, tables }: WindowDeps,
   { accountId, numberRules = DEFAULT_NUMBER_RULES }: { accountId: number; numberRules?: NumberRules },
-  drafts: readonly Pick<Draft, 'channel' | 'destination' | 'isKnownNumber'>[],
+  drafts: readonly { readonly channel: Channel; readonly destination: string; readonly isKnownNumber?: boolean }[],
 ): Promise<WindowsOf> {
   if (tables.dependsOnWindow?.() !== true) return NO_WINDOWS;
   const persons = drafts.flatMap((draft) => {

@@ -271,6 +271,7 @@ const toRejected = ({ message, next: { channel, sender, body, content } }: DueMe
     askedSender: null,
     body,
     content,
+    priceCategory: null,
     priceMicros: 0,
     refundUndelivered: false,
     apiKeyId: message.keyId,

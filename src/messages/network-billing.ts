@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { amount, OPERATOR_PATH } from '../accounts/operator-fields.ts';
+import type { Receipt } from '../channels/carrier.ts';
 import { bigint, boolean, insertRows, text, timestamptz, uuid } from '../core/db/columns.ts';
 import { as, columns, type Db, exec, many, type RowOf, sql } from '../core/db/query.ts';
 import { invalidFields } from '../core/errors.ts';
@@ -8,10 +9,16 @@ import { requireOperator } from '../core/http/auth.ts';
 import { STATUS } from '../core/message-state.ts';
 import { fromMicros } from '../core/money.ts';
 import { DAY_MS } from '../core/time.ts';
-import type { MatchedReceipt } from './settle.ts';
+
+type BilledReceipt = {
+  readonly accountId: number;
+  readonly messageId: string;
+  readonly receipt: Pick<Receipt, 'billing'>;
+  readonly receivedAt: Date;
+};
 
 /** Stores what networks bill for messages, in the transaction of their receipts; the last report of a message counts. */
-export async function recordBilling(tx: Db, matched: readonly MatchedReceipt[]): Promise<void> {
+export async function recordBilling(tx: Db, matched: readonly BilledReceipt[]): Promise<void> {
   const rows = new Map(
     matched.flatMap(({ accountId, messageId, receipt: { billing }, receivedAt: reportedAt }) =>
       billing ? [[messageId, { accountId, messageId, ...billing, reportedAt }] as const] : [],
@@ -24,7 +31,7 @@ export async function recordBilling(tx: Db, matched: readonly MatchedReceipt[]):
     );
 }
 
-type Billing = NonNullable<MatchedReceipt['receipt']['billing']> & {
+type Billing = NonNullable<Receipt['billing']> & {
   readonly accountId: number;
   readonly messageId: string;
   readonly reportedAt: Date;

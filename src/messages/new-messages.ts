@@ -191,7 +191,6 @@ type WithDefault =
   | 'wantReceipt'
   | 'validUntil'
   | 'scheduledAt'
-  | 'priceCategory'
   | 'campaignId'
   | 'keepsReserve';
 
@@ -215,7 +214,7 @@ export const newMessage = ({
   wantReceipt = true,
   validUntil = null,
   scheduledAt = null,
-  priceCategory = null,
+  priceCategory,
   campaignId = null,
   keepsReserve = false,
   accountId,

@@ -13,6 +13,7 @@ const message = (id: string, body = 'Hello'): NewMessage =>
     askedSender: null,
     destination: '+351912345678',
     body,
+    priceCategory: null,
     priceMicros: 0,
     refundUndelivered: false,
     apiKeyId: null,

@@ -93,19 +93,17 @@ function applicableRows<Row extends Conditioned>(rows: readonly Row[]): (message
 
 /** Yields the rows of one place that apply to a message, the best first. */
 function* inOrder<Row extends Conditioned>(place: readonly Row[], message: PriceQuery): Generator<Row> {
-  const { categories = [], windows = [], at, currency } = message;
-  const now = at?.getTime() ?? Date.now();
+  const { categories = [], windows = [] } = message;
   for (const ofCategory of [...categories, ANY])
     for (const ofWindow of [...windows, ANY])
       for (const row of place)
-        if (
-          (row.category ?? ANY) === ofCategory &&
-          (row.window ?? ANY) === ofWindow &&
-          startOf(row) <= now &&
-          (currency === undefined || row.currency === undefined || row.currency === currency)
-        )
+        if ((row.category ?? ANY) === ofCategory && (row.window ?? ANY) === ofWindow && isValid(row, message))
           yield row;
 }
+
+/** True if a row has begun to apply at the time of a message, and is in its currency. */
+const isValid = (row: Conditioned, { at, currency = row.currency }: PriceQuery): boolean =>
+  startOf(row) <= (at?.getTime() ?? Date.now()) && (row.currency === undefined || row.currency === currency);
 
 /** Makes a function that finds the row of a price list that counts for a message. */
 export function priceRows<Row extends Conditioned>(rows: readonly Row[]): (message: PriceQuery) => Row | undefined {

@@ -170,7 +170,13 @@ const PoolNumberOut = Type.Object({
 });
 
 const toRule = (rule: db.SenderRule) => ({ ...rule, forbiddenWords: [...rule.forbiddenWords] });
-const toRegistered = ({ ownerId, connectionId: _, validFrom: from, validTo: to, ...rest }: RegisteredSender) => ({
+const toRegistered = ({
+  ownerId,
+  connectionId: _connectionId,
+  validFrom: from,
+  validTo: to,
+  ...rest
+}: RegisteredSender) => ({
   ...rest,
   accountId: ownerId,
   validFrom: isoOrNull(from),
@@ -254,7 +260,8 @@ function ruleRoutes(app: App, { pool }: PlatformDeps): void {
     handler: ({ actor, body }) => {
       const rule = {
         ...db.ANY_FORM,
-        ...{ replacement: null, registeredOnly: false },
+        replacement: null,
+        registeredOnly: false,
         ...body,
         by: operatorNameOf(actor),
       };

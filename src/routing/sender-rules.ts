@@ -315,7 +315,9 @@ function ruleOf(rule: SenderRule): Rule {
         (minLength === null || sender.length >= minLength) && (maxLength === null || sender.length <= maxLength);
       const folded = sender.toLowerCase();
       return (
-        isWithin && [...sender].every((c) => allowed?.has(c) ?? true) && !words.some((word) => folded.includes(word))
+        isWithin &&
+        Array.from(sender).every((c) => allowed?.has(c) ?? true) &&
+        !words.some((word) => folded.includes(word))
       );
     },
   };

@@ -105,7 +105,7 @@ function textIn(
 type Shape = Pick<Sendable, 'named'> & { readonly content: unknown };
 
 const LOWEST_CARDS = 2;
-const MOST_CARDS = 10;
+const MAX_CARDS = 10;
 
 /**
  * Returns the errors of components that do not fit a template, each with its place: `components[2].parameters[0]`.
@@ -165,7 +165,7 @@ function slotFaults({ subType, count, optional, check }: Slot, component: unknow
 /** Checks each card like a template of its own; cards are in their order, from 0. */
 function cardFaults({ named }: Shape, cards: readonly unknown[], component: unknown, at: string): FieldError[] {
   const given = getList(component, 'cards');
-  const most = Math.min(cards.length, MOST_CARDS);
+  const most = Math.min(cards.length, MAX_CARDS);
   if (given.length < Math.min(LOWEST_CARDS, most) || given.length > most)
     return [{ field: `${at}.cards`, message: `must have ${LOWEST_CARDS} to ${most} items, not ${given.length}` }];
   return given.flatMap((card, i): FieldError[] => {
@@ -329,20 +329,17 @@ const checkCatalog: CheckParameter = (parameter) =>
     ? null
     : 'must be of type action, with the thumbnail_product_retailer_id';
 
-const MOST_SECTIONS = 10;
-const MOST_PRODUCTS = 30;
+const MAX_SECTIONS = 10;
+const MAX_PRODUCTS = 30;
 
 const checkProducts: CheckParameter = (parameter) => {
   const sections = getList(valueOf(parameter, 'action'), 'sections');
   const products = sections.flatMap((section) => getList(section, 'product_items'));
   const fits =
-    sections.length >= 1 &&
-    sections.length <= MOST_SECTIONS &&
-    products.length >= 1 &&
-    products.length <= MOST_PRODUCTS;
+    sections.length >= 1 && sections.length <= MAX_SECTIONS && products.length >= 1 && products.length <= MAX_PRODUCTS;
   return fits && products.every((product) => isText(getMember(product, 'product_retailer_id')))
     ? null
-    : `must be of type action, with 1 to ${MOST_SECTIONS} sections of together 1 to ${MOST_PRODUCTS} product_items, each with its product_retailer_id`;
+    : `must be of type action, with 1 to ${MAX_SECTIONS} sections of together 1 to ${MAX_PRODUCTS} product_items, each with its product_retailer_id`;
 };
 
 const checkOffer: CheckParameter = (parameter) =>

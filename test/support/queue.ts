@@ -21,6 +21,7 @@ export const newMessage = (more: Partial<NewMessage> = {}): NewMessage =>
     askedSender: null,
     destination: '+351912345678',
     body: 'Hello',
+    priceCategory: null,
     priceMicros: 0,
     refundUndelivered: false,
     apiKeyId: null,

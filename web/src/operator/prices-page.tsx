@@ -120,7 +120,7 @@ function PriceField({ price, onDone }: CellProps & { readonly onDone: () => void
   );
 }
 
-const withoutId = ({ id: _, ...price }: Price) => price;
+const withoutId = ({ id: _id, ...price }: Price) => price;
 
 const PRICE_FIELDS = { ...listFields(), channel: choice(CHANNELS), prefix: text() };
 
