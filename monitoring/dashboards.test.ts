@@ -93,6 +93,13 @@ async function haveSomethingToShow(): Promise<void> {
   const sockets = Array.from({ length: 8 }, () => connect(port, '127.0.0.1').on('error', () => undefined));
   await Promise.race(sockets.map((socket) => once(socket, 'close')));
   for (const socket of sockets) socket.destroy();
+  // The program learns of their end only after a while.
+  await until('there is room again', () =>
+    program.client.request('GET', '/metrics').then(
+      () => true,
+      () => false,
+    ),
+  );
 }
 
 /** What is wrong with an expression: metrics that do not exist, and labels that none of its metrics has. */

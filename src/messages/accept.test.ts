@@ -131,6 +131,7 @@ describe('what is accepted', () => {
       parts: 1,
       want_receipt: false,
       valid_until: validUntil,
+      price_category: null,
       price_micros: 0,
       refund_undelivered: false,
       api_key_id: 1,

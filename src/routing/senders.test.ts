@@ -42,7 +42,7 @@ test('an account may use its own senders and the shared ones', async () => {
   expect([await usable(ours, 'RCS'), await usable(theirs, 'RCS')]).toEqual([['shop', 'all'], ['all']]);
   expect(await db.countUsableSenders(pool, { accountId: ours, channel: 'RCS' })).toBe(2);
   const find = (accountId: number) => db.findUsableSender(pool, { accountId, channel: 'RCS', identity: 'shop' });
-  expect(await find(ours)).toEqual({ identity: 'shop', name: 'Shop', connectionId: rcs });
+  expect(await find(ours)).toEqual({ identity: 'shop', name: 'Shop', displayNumber: null, connectionId: rcs });
   expect(await find(theirs)).toBeUndefined();
   const mine = tenant(pool, { accountId: theirs });
   expect((await mine.query({ text: 'SELECT FROM sender', values: [] })).rowCount).toBe(1);
