@@ -15,7 +15,7 @@ const CONTACTS = MESSAGES * 2.5;
 const PER_SECOND = 100;
 const ALONE_MS = 20_000;
 const WARM_UP = Math.min(MESSAGES, 50_000);
-/** How much longer than alone the slowest hundredth may take while both cores are saturated. */
+/** Longest 99th percentile while both cores are saturated, as a multiple of that alone. */
 const MAX_FACTOR = 3;
 /** The same while the carrier's rate limits the bulk. */
 const MAX_LIMITED_FACTOR = 1.5;

@@ -30,6 +30,7 @@ export const fair: Proof = {
   sabotage: {
     fault: 'all messages are queued in the order in which they arrive',
     sql: ONE_QUEUE,
+    module: new URL('./sabotage/fair.ts', import.meta.url),
     breaks: [NOT_QUEUED],
     mode: 'tiny',
   },

@@ -90,6 +90,8 @@ const STOP_HTTP_MS = 3000;
 export const APP = faultPoint<ReturnType<typeof buildApi>>();
 /** The stored responses to requests with an Idempotency-Key. */
 export const ANSWERS = faultPoint<AnswerStore>();
+/** The lanes of single sends past the queue. */
+export const EXPRESS = faultPoint<Express>();
 
 /** Runtime options of the program that are not settings. */
 type Circumstances = {
@@ -129,7 +131,7 @@ async function open(
   await session.listen({ [ROUTING_CHANNEL]: routing.reloadSoon });
   const waker = createWaker(base.pool);
   const recentMessages = roles.worker ? createRecentMessages() : null;
-  const express = createExpress(countSingles(metrics));
+  const express = EXPRESS.pass(createExpress(countSingles(metrics)));
   const accept = createAccept({ pool: base.pool, tables: routing.tables, waker, recentMessages, express, tracing });
   stopping.signal.throwIfAborted();
   const sending = { session, waker, express, accept, routing, metrics, tracing };

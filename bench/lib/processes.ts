@@ -10,7 +10,7 @@ const PROBE = join(import.meta.dirname, 'probe.ts');
 /** The flags of `npm start` and the container image. */
 const NODE_FLAGS = ['--max-semi-space-size=8', '--heap-growing-percent=150'];
 
-/** A command of the program that runs as a process of its own. */
+/** A command of the program that runs as a separate process. */
 export type Running = {
   readonly pid: number;
   /** What the command printed with --json when it was ready. */
@@ -25,7 +25,7 @@ export type Running = {
 /** A command whose CPU time, memory and work are those of all its processes. */
 export type Probed = Running & { work(): Promise<Work> };
 
-/** Runs a command of the program as a process of its own; resolves when it has printed with --json that it is ready. */
+/** Runs a command of the program as a separate process; resolves when it has printed with --json that it is ready. */
 export const runCommand = (args: readonly string[], env: Record<string, string> = {}): Promise<Running> =>
   run([MAIN, '--json', ...args], env);
 
@@ -45,7 +45,7 @@ export async function runProbed(
   };
 }
 
-/** Runs a script of the bench as a process of its own; resolves when it has printed a line of JSON. */
+/** Runs a script of the bench as a separate process; resolves when it has printed a line of JSON. */
 export const runScript = (args: readonly string[]): Promise<Running> => run(args, {});
 
 async function run(args: readonly string[], env: Record<string, string>): Promise<Running> {

@@ -24,7 +24,7 @@ const PLACE = '{to}';
 const numberOf = (n: number): string => destinationOf(n).slice(1);
 
 /**
- * Sends requests from a process of its own over sockets that stay open, each the next as soon as it has an answer.
+ * Sends requests from a separate process over sockets that stay open, each the next as soon as it has an answer.
  * Resolves when all have theirs. Throws when an answer has another status.
  */
 export async function sendRequests(requests: Requests): Promise<void> {

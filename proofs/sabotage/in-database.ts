@@ -52,7 +52,7 @@ export const CHUNKS_OF_THE_LIVING = `
   CREATE TRIGGER fault AFTER UPDATE ON dispatch_chunk REFERENCING NEW TABLE AS fresh
     FOR EACH STATEMENT EXECUTE FUNCTION fault();`;
 
-/** What waits stays where it was: the cell that the account leaves sends no more for it, and the other one has nothing. */
+/** Queued messages are not moved: the cell that an account leaves sends no more for it, and the new cell has none. */
 export const QUEUE_STAYS = `
   ${named('DELETE FROM dispatch_chunk WHERE id = NEW.id;')}
   CREATE CONSTRAINT TRIGGER fault AFTER INSERT ON dispatch_chunk DEFERRABLE INITIALLY DEFERRED FOR EACH ROW

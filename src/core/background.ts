@@ -194,7 +194,7 @@ export const SMALL_BATCH = 300;
 const MAX_GATHER_MS = 50;
 /** Number of batches in a row that stopped growing at one size, after which their source is expected to stop there. */
 const SURE = 3;
-/** Of the batches that could end at an expected size, each sixteenth waits, to find out whether it still holds. */
+/** Every sixteenth batch waits even at its expected size, to learn whether that size still holds. */
 const PROBE_EVERY = 16;
 
 /** Gatherer of items into batches that nobody waits for. `S` is where they come from. */

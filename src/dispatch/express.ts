@@ -271,7 +271,7 @@ type Unwritten = { readonly owner: number; readonly connectionId: number; readon
  */
 export const moveUnwrittenToQueue = (pool: Pool, unwritten: Unwritten): Promise<boolean> =>
   transaction(pool, async (tx) => {
-    // A statement of its own: the next one must see what the lock waited for.
+    // A separate statement: the next one must see the rows of the transactions that held the lock.
     if (!(await hasEnded(tx, unwritten))) return false;
     await updateUnwritten(tx, unwritten);
     return true;

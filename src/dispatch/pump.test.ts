@@ -166,7 +166,7 @@ describe('outcomes', () => {
     expect(Math.max(...submitted.map((ms) => ms ?? Number.NaN))).toBeLessThanOrEqual(answeredAt);
   });
 
-  test('whoever asks for the outcomes that have arrived has them committed', async () => {
+  test('a caller that waits for the outcomes that have arrived gets them committed', async () => {
     const ids = await queueMessages(pool, { count: 3 });
     const { script, waiting, answerOne } = heldAnswers();
     const pump = pumpOn(createScriptedCarrier({ window: 100, script }));

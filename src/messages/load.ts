@@ -234,7 +234,7 @@ type Registered = {
 };
 
 /**
- * Returns true if the sender of a message may have limits of its own (`withRegistrations`). The messages of other senders
+ * Returns true if the sender of a message may have separate limits (`withRegistrations`). The messages of other senders
  * were tested when they were accepted.
  */
 export const mayBePaced = ({ channel, sender }: Job, { senderRules }: Registered): boolean =>

@@ -43,7 +43,7 @@ const choose = (...choices: { subscribed: boolean; at: Date }[]) =>
   );
 const at = (second: number): Date => new Date(Date.UTC(2026, 0, 1, 0, 0, second));
 
-test('whoever stops marketing in WhatsApp gets no more of it there, and everything else, until they resume it', async () => {
+test('a person who stops marketing in WhatsApp gets none there until they resume it, and still gets everything else', async () => {
   expect(await send(true)).toMatchObject({ kind: 'accepted' });
   await choose({ subscribed: false, at: at(1) });
   expect(await send(true)).toEqual({ kind: 'refused', refusal: 'marketing_stopped' });

@@ -231,7 +231,7 @@ export type Draft = {
   readonly isFollowing?: boolean;
   /** The caller's decision about the trace of a single message; undefined if not set. */
   readonly caller?: Caller | undefined;
-  /** The receipts requested over SMPP, and the id that the client is told; null and undefined: neither. */
+  /** Receipts that the SMPP client requested, and the id that it was told. Null or undefined if it sent over HTTP. */
   readonly smpp?:
     | (Omit<ReceiptRequest, 'accountId' | 'messageId' | 'shownId'> & { showId(messageId: string): string })
     | null;

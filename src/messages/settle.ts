@@ -432,7 +432,7 @@ const toPartMove = ({ accountId, messageId, part, receipt, receivedAt }: Matched
 
 const isDelivered = (status: number | undefined): boolean => status === STATUS.DELIVERED;
 
-/** Returns true if a message of so many parts is delivered, by what its carrier reports; `statuses` are in part order. */
+/** Tests of whether a message of several parts is delivered, by what its carrier reports; `statuses` are in part order. */
 const REPORTED: Readonly<Record<LongReceipts, (statuses: readonly number[], parts: number) => boolean>> = {
   all: (statuses, parts) => statuses.filter(isDelivered).length === parts,
   any: (statuses) => statuses.some(isDelivered),

@@ -235,7 +235,7 @@ async function explain(pool: Pool, query: Static<typeof ExplainQuery>): Promise<
 }
 
 const reasonsOf = ({ accountId, prefix, category, window, validFrom }: Price): string[] => [
-  accountId === null ? 'No price of the account itself applies' : 'The account has a price of its own',
+  accountId === null ? 'No price of the account itself applies' : 'The account has its own price',
   prefix === '' ? 'No price has a prefix that fits the number' : `${prefix} is the longest prefix that fits the number`,
   category === ANY ? 'No price there is for its category alone' : `It is for the category ${category}`,
   window === ANY ? 'No price there is for its window alone' : `It is for the window ${window}`,

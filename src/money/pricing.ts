@@ -18,7 +18,7 @@ export type PriceQuery = {
   readonly destination: string;
   /** Parts on SMS, segments of 160 bytes on RCS; 1 elsewhere. */
   readonly parts: number;
-  /** The account that sends; omitted: one without prices of its own. */
+  /** The account that sends; omit it for the prices of all accounts. */
   readonly accountId?: number;
   /** The categories that fit the message, the most specific first. */
   readonly categories?: readonly PriceCategory[];

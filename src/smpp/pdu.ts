@@ -286,7 +286,7 @@ type Head<Command extends CommandName> = {
   readonly command: Command;
   readonly status: number;
   readonly sequence: number;
-  /** Number of octets that belong to no field, in a decoded PDU that has any. */
+  /** Number of bytes that belong to no field; undefined if there are none. */
   readonly ignored?: number;
 };
 /** The header of any PDU. */
