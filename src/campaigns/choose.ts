@@ -82,7 +82,7 @@ export function createChooser({ campaign, tables }: Pick<Step, 'campaign' | 'tab
   }
 
   function matchTemplate(sender: string, { destination, text }: Candidate) {
-    return tables.dltTemplates.match({ accountId: campaign.accountId, destination, sender, text: text ?? '' });
+    return tables.dltTemplates.match({ accountId: campaign.accountId, destination, sender, body: text ?? '' });
   }
 
   /** Returns the body of a message on SMS, and the number of its parts; null if it is longer than was agreed. */

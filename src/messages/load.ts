@@ -230,7 +230,7 @@ export function withMedia({ pool, storage, links, clock }: Deps, inner: Resolver
 
 type Registered = {
   readonly connectionId: number;
-  readonly senderRules: Pick<SenderRules, 'registeredOnlyBy' | 'registrationOver' | 'isPaced'>;
+  readonly senderRules: Pick<SenderRules, 'usesRegistrations' | 'registeredOnlyBy' | 'registrationOver' | 'isPaced'>;
 };
 
 /**
@@ -251,6 +251,7 @@ export function withRegistrations(
   registered: Registered,
 ): Jobs {
   const { connectionId, senderRules } = registered;
+  if (!senderRules.usesRegistrations()) return jobs;
   return chunks.map(({ accountId }, i) =>
     (jobs[i] ?? []).map((job) => {
       if (job === undefined || isRoutedBySender(job.channel)) return job;

@@ -140,7 +140,7 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
     (work) => {
       const { message, draft, tables } = work;
       if (isRoutedBySender(draft.channel) || draft.binary || message.destination === '') return null;
-      const found = tables.dltTemplates.match({ ...message, text: message.body });
+      const found = tables.dltTemplates.match(message);
       if (found === null) return null;
       if ('fault' in found) {
         work.hint = found.fault;
@@ -179,8 +179,7 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
     (work) => {
       const { draft, message } = work;
       if (message.simulation) return null;
-      const windows = work.windowsOf(message);
-      const price = work.tables.findPrice({ ...billingOf(message, draft.template ?? null), windows });
+      const price = work.tables.findPrice(billingOf(message, draft.template ?? null, work.windowsOf(message)));
       if (price === null) return 'no_price';
       work.unitMicros = price.unitMicros;
       message.priceMicros = price.priceMicros;

@@ -63,43 +63,74 @@ export type Chosen<Row> = {
   readonly passedOver: readonly Row[];
 };
 
-const placeOf = (accountId: number | null, channel: Channel, prefix: string) =>
-  `${accountId ?? ''}/${channel}/${prefix}`;
-
 const startOf = ({ validFrom = null }: Conditioned): number => validFrom?.getTime() ?? Number.NEGATIVE_INFINITY;
 
 /**
- * Makes a function that yields the rows of a price list that apply to a message, the one that counts first: those of
+ * Makes a function that visits the rows of a price list that apply to a message, until a visit is enough. The row that
+ * counts is the first one: those of
  * the account before those for all, then those of the longest prefix, those of its category before those of any, those
  * of its window before those of any, and the newest that is valid. The work for a message does not grow with the list.
  */
-function applicableRows<Row extends Conditioned>(rows: readonly Row[]): (message: PriceQuery) => Generator<Row> {
+function applicableRows<Row extends Conditioned>(
+  rows: readonly Row[],
+): (message: PriceQuery, isEnough: (row: Row) => boolean) => void {
   const newestFirst = rows.toSorted((a, b) => startOf(b) - startOf(a) || 0);
-  const places = Map.groupBy(newestFirst, ({ accountId = null, channel, prefix }) =>
-    placeOf(accountId, channel, prefix),
+  const byOwner = Map.groupBy(newestFirst, ({ accountId = null }) => accountId);
+  const places = new Map(
+    [...byOwner].map(([owner, own]) => [
+      owner,
+      new Map(
+        [...Map.groupBy(own, ({ channel }) => channel)].map(([channel, of]) => [
+          channel,
+          Map.groupBy(of, ({ prefix }) => prefix),
+        ]),
+      ),
+    ]),
   );
-  const owners = new Set(rows.map(({ accountId = null }) => accountId));
   const longest = rows.reduce((length, { prefix }) => Math.max(length, prefix.length), 0);
-  return function* (message) {
-    const { channel, accountId = null } = message;
+
+  /** Visits the rows of one owner; returns true when a visit was enough. */
+  function visitOwner(owner: number | null, message: PriceQuery, isEnough: (row: Row) => boolean): boolean {
+    const byPrefix = places.get(owner)?.get(message.channel);
+    if (!byPrefix) return false;
     const digits = numberForPrefix(message.destination).slice(1);
-    for (const owner of accountId !== null && owners.has(accountId) ? [accountId, null] : [null])
-      for (let length = Math.min(longest, digits.length); length >= 0; length--) {
-        const place = places.get(placeOf(owner, channel, digits.slice(0, length)));
-        if (place) yield* inOrder(place, message);
-      }
+    for (let length = Math.min(longest, digits.length); length >= 0; length--) {
+      const place = byPrefix.get(digits.slice(0, length));
+      if (place && visitPlace(place, message, isEnough)) return true;
+    }
+    return false;
+  }
+  return (message, isEnough) => {
+    const { accountId = null } = message;
+    if (accountId !== null && visitOwner(accountId, message, isEnough)) return;
+    visitOwner(null, message, isEnough);
   };
 }
 
-/** Yields the rows of one place that apply to a message, the best first. */
-function* inOrder<Row extends Conditioned>(place: readonly Row[], message: PriceQuery): Generator<Row> {
-  const { categories = [], windows = [] } = message;
-  for (const ofCategory of [...categories, ANY])
-    for (const ofWindow of [...windows, ANY])
+/** Visits the rows of one place that apply to a message, the best first; returns true when a visit was enough. */
+function visitPlace<Row extends Conditioned>(
+  place: readonly Row[],
+  message: PriceQuery,
+  isEnough: (row: Row) => boolean,
+): boolean {
+  for (const category of withAny(message.categories))
+    for (const window of withAny(message.windows))
       for (const row of place)
-        if ((row.category ?? ANY) === ofCategory && (row.window ?? ANY) === ofWindow && isValid(row, message))
-          yield row;
+        if (
+          (row.category ?? ANY) === category &&
+          (row.window ?? ANY) === window &&
+          isValid(row, message) &&
+          isEnough(row)
+        )
+          return true;
+  return false;
 }
+
+const ONLY_ANY = [ANY] as const;
+
+/** Returns conditions and after them the one that always holds. */
+const withAny = <T extends string>(conditions: readonly T[] = []): readonly (T | typeof ANY)[] =>
+  conditions.length === 0 ? ONLY_ANY : [...conditions, ANY];
 
 /** True if a row has begun to apply at the time of a message, and is in its currency. */
 const isValid = (row: Conditioned, { at, currency = row.currency }: PriceQuery): boolean =>
@@ -107,8 +138,15 @@ const isValid = (row: Conditioned, { at, currency = row.currency }: PriceQuery):
 
 /** Makes a function that finds the row of a price list that counts for a message. */
 export function priceRows<Row extends Conditioned>(rows: readonly Row[]): (message: PriceQuery) => Row | undefined {
-  const applicable = applicableRows(rows);
-  return (message) => applicable(message).next().value ?? undefined;
+  const visit = applicableRows(rows);
+  return (message) => {
+    let found: Row | undefined;
+    visit(message, (row) => {
+      found = row;
+      return true;
+    });
+    return found;
+  };
 }
 
 /** Explains the choice among the rows of a price list; undefined when none applies to the message. */
@@ -116,7 +154,9 @@ export function explainPrice<Row extends Conditioned>(
   rows: readonly Row[],
   message: PriceQuery,
 ): Chosen<Row> | undefined {
-  const [row, ...passedOver] = applicableRows(rows)(message);
+  const found: Row[] = [];
+  applicableRows(rows)(message, (row) => found.push(row) === 0);
+  const [row, ...passedOver] = found;
   return row && { row, passedOver };
 }
 

@@ -76,7 +76,7 @@ type CheckedText = {
   readonly accountId: number;
   readonly destination: string;
   readonly sender: string;
-  readonly text: string;
+  readonly body: string;
 };
 
 /** The parameters of the template that a text matches, or the reason why it matches none. */
@@ -99,12 +99,12 @@ const INDIA = '+91';
 export function createDltTemplates(pool: Pool): DltTemplates & { reload(): Promise<void> } {
   let byAccount: ReadonlyMap<number, ReadonlyMap<string, readonly Compiled[]>> = new Map();
   return {
-    match({ accountId, destination, sender, text }) {
+    match({ accountId, destination, sender, body }) {
       const own = destination.startsWith(INDIA) ? byAccount.get(accountId) : undefined;
       if (own === undefined) return null;
       const templates = own.get(sender.toLowerCase());
       return templates
-        ? matchAny(templates, text)
+        ? matchAny(templates, body)
         : { fault: `no DLT template is registered for the header ${sender}` };
     },
     async reload() {

@@ -69,7 +69,9 @@ export function createRouter(
             destination,
             traffic,
             economics,
-            isRegistered: registeredOver(senderRules, { ...traffic, destination }),
+            isRegistered: senderRules.usesRegistrations()
+              ? registeredOver(senderRules, { ...traffic, destination })
+              : null,
           }),
     maySend(accountId, channel, sender) {
       if (!isRoutedBySender(channel)) return true;

@@ -190,6 +190,8 @@ export type SenderRules = {
    * if it may go over any.
    */
   registeredOnlyBy(use: SenderUse): string | null;
+  /** Returns true if anything is registered, or a rule requires it; otherwise the functions above find nothing. */
+  usesRegistrations(): boolean;
   /** Returns the registration that holds over a connection now, if there is one. */
   registrationOver(use: SenderUse, connectionId: number): RegisteredSender | undefined;
   /** Returns true if a registration of the sender has a rate or a daily cap. */
@@ -217,6 +219,7 @@ export const NO_SENDER_RULES: SenderRules = {
   stickyPoolOf: () => null,
   anySticky: () => false,
   registeredOnlyBy: () => null,
+  usesRegistrations: () => false,
   registrationOver: () => undefined,
   isPaced: () => false,
 };
@@ -227,6 +230,7 @@ type Tables = {
   readonly pools: ReadonlyMap<string, NumberPool>;
   readonly isEmpty: boolean;
   readonly anySticky: boolean;
+  readonly usesRegistrations: boolean;
 };
 
 const EMPTY: Tables = {
@@ -235,6 +239,7 @@ const EMPTY: Tables = {
   pools: new Map(),
   isEmpty: true,
   anySticky: false,
+  usesRegistrations: false,
 };
 
 /** Creates the rules in memory, because they are needed for every SMS; `reload` them after each change. */
@@ -257,6 +262,7 @@ export function createSenderRules(pool: Pool): SenderRules & { reload(): Promise
       return 'pool' in found && found.pool.sticky ? found.pool.name : null;
     },
     anySticky: () => tables.anySticky,
+    usesRegistrations: () => tables.usesRegistrations,
     registeredOnlyBy: (use) => ruleRequiringRegistration(use, tables)?.prefix ?? null,
     registrationOver: (use, connectionId) => tables.registered.find(use, connectionId),
     isPaced: (sender) => tables.registered.isPaced(sender),
@@ -268,6 +274,7 @@ export function createSenderRules(pool: Pool): SenderRules & { reload(): Promise
         pools: new Map(pools.map((each) => [poolKey(each.name, each.ownerId), each])),
         isEmpty: rules.length === 0 && pools.length === 0,
         anySticky: pools.some(({ sticky }) => sticky),
+        usesRegistrations: registered.length > 0 || rules.some(({ registeredOnly }) => registeredOnly),
       };
     },
   };
