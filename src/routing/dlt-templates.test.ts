@@ -51,7 +51,10 @@ test('a text to India carries the ids of the template that it matches, and one t
     ],
   });
   expect((await send('Your code is 1234, Acme', '+393331234567')).status).toBe(200);
-  const sent = await send('Parcel 7 is here');
+  const sent = await until('the second template', async () => {
+    const answer = await send('Parcel 7 is here');
+    return answer.status === 200 && answer;
+  });
   const { messageId } = sent.body as { messageId: string };
   const { tlvs } = await one<{ tlvs: Buffer }>(program.pool, sql`SELECT tlvs FROM message WHERE id = ${messageId}`);
   const read = decodeTlvs(tlvs);
