@@ -1149,11 +1149,14 @@ CREATE TABLE inbound_message (
   channel text DEFAULT 'SMS'::text NOT NULL,
   message_type text DEFAULT 'TEXT'::text NOT NULL,
   details jsonb,
+  content jsonb,
   CONSTRAINT inbound_message_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT inbound_message_channel_check CHECK ((channel = ANY (ARRAY['SMS'::text, 'RCS'::text, 'WHATSAPP'::text])))
 );
 
 CREATE INDEX inbound_message_age ON inbound_message USING brin (received_at);
+
+CREATE INDEX inbound_message_network_id ON inbound_message USING btree (account_id, (details ->> 'id'::text)) WHERE (details IS NOT NULL);
 
 ALTER TABLE inbound_message ENABLE ROW LEVEL SECURITY;
 
@@ -1974,6 +1977,23 @@ ALTER TABLE pending_sign_in ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON pending_sign_in AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 
 COMMENT ON TABLE pending_sign_in IS 'shared';
+
+CREATE TABLE person_alias (
+  account_id bigint NOT NULL,
+  alias text NOT NULL,
+  person text NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT person_alias_pkey PRIMARY KEY (account_id, alias),
+  CONSTRAINT person_alias_check CHECK ((alias <> person))
+);
+
+CREATE INDEX person_alias_person ON person_alias USING btree (account_id, person);
+
+ALTER TABLE person_alias ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY tenant ON person_alias AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+
+COMMENT ON TABLE person_alias IS 'facts';
 
 CREATE TABLE price (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -3034,6 +3054,18 @@ AS $function$
     translate(left(written, 4096), '.,:;@/\-_+*#''"&=?!()[]{}<>|~^%€', repeat(' ', 40)))
 $function$;
 
+CREATE OR REPLACE FUNCTION other_addresses(account bigint, known text)
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  WITH root AS (
+    SELECT coalesce((SELECT a.person FROM person_alias a WHERE a.account_id = account AND a.alias = known), known) AS person)
+  SELECT r.person FROM root r WHERE r.person <> known
+  UNION ALL
+  SELECT a.alias FROM root r JOIN person_alias a ON a.account_id = account AND a.person = r.person WHERE a.alias <> known
+$function$;
+
 CREATE OR REPLACE FUNCTION refuse_away(account bigint)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -3359,7 +3391,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
   inbox_agent, inbox_count, inbox_event, inbox_label, inbox_message, inbox_note,
   inbox_settings, inbox_watch, invitation, job, keyword_count, keyword_rule, lost_chunk, margin_day,
   media, message, message_billing, message_deadline, message_event, message_fallback, message_part, message_state, nameless_submit,
-  opt_out, passkey, pending_sign_in, purpose_opt_out, quality_sample, recovery_code, sender, simulated_outcome, single_sign_on,
+  opt_out, passkey, pending_sign_in, person_alias, purpose_opt_out, quality_sample, recovery_code, sender, simulated_outcome, single_sign_on,
   smpp_credential, smpp_outbox, smpp_receipt, smpp_replacement, social_profile, social_state, sticky_sender,
   template, totp_factor, traffic_day, traffic_hour, unknown_outcome, webhook_claim, webhook_delivery,
   webhook_endpoint, webhook_outbox, webhook_retry

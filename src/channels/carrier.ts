@@ -1,4 +1,5 @@
 import type { Channel } from '../core/channels.ts';
+import type { InboundContent } from './inbound-content.ts';
 import type { OwnFile } from './settings.ts';
 import type { Pace } from './throttle.ts';
 
@@ -121,7 +122,13 @@ export type Outcome =
    * them. `held` is set, to the carrier's own status, when it holds the message back for now; its end is reported like
    * any other.
    */
-  | { readonly kind: 'accepted'; readonly carrierIds: readonly string[]; readonly held?: string }
+  | {
+      readonly kind: 'accepted';
+      readonly carrierIds: readonly string[];
+      readonly held?: string;
+      /** Other addresses by which the network knows the recipient: a number in E.164, a user id. */
+      readonly aliases?: readonly string[];
+    }
   /**
    * The carrier refused the message permanently. `carrierIds` holds the ids of the parts that it took before it refused
    * one, so that their receipts still find the message. `elsewhere` is true if the reason lies with this carrier or our
@@ -246,8 +253,10 @@ export type RichInbound = {
   /** The account's number that the message was sent to, in digits, if the network identifies it by an id (WhatsApp). */
   readonly ownNumber: string | null;
   readonly media: InboundMedia | null;
-  /** True if a click on an advertisement led the person to write (WhatsApp). */
-  readonly fromAdvertisement?: boolean;
+  /** Another address of the sender that the network states: a user id, or a number in E.164 that the person shared. */
+  readonly alias?: string;
+  /** What the person chose, quoted or shared, if it is more than text and a file. */
+  readonly content?: InboundContent;
   /** Set if this is no message, but a notice of the network about the sender or an earlier message. */
   readonly notice?: InboundNotice;
 };

@@ -102,7 +102,7 @@ export async function findStatuses(
 }
 
 const toMessageOut = (
-  { id, direction, text, messageType, media, consent, at }: ThreadMessage,
+  { id, direction, text, messageType, media, consent, content, at }: ThreadMessage,
   deliveryStatus: DeliveryStatus | null,
   files: ReadonlyMap<number, FileLink>,
 ): MessageOut => ({
@@ -112,6 +112,7 @@ const toMessageOut = (
   messageType,
   deliveryStatus,
   consent,
+  content,
   media: media && toMediaOut(media, files.get(media.mediaId ?? 0)),
   timestamp: at.toISOString(),
 });

@@ -3,13 +3,15 @@ import type { InboundNotice } from '../channels/carrier.ts';
 import { claimBook } from '../contacts/limits.ts';
 import { newContact } from '../contacts/read.ts';
 import type { Channel } from '../core/channels.ts';
-import { type Db, exec, many, maybeOne, sql } from '../core/db/query.ts';
+import { bigint, rowsOf, text } from '../core/db/columns.ts';
+import { as, columns, type Db, exec, many, maybeOne, type RowOf, sql } from '../core/db/query.ts';
 import { firstIdAt } from '../core/ids.ts';
-import { parsePhone, personOf } from '../core/phone.ts';
+import { isUserId, parsePhone, personOf } from '../core/phone.ts';
 import { DAY_MS } from '../core/time.ts';
 import type { ReceivedMessage } from '../messages/inbound.ts';
+import { learnAddresses } from '../messages/person-aliases.ts';
 import { publishInboxChanges } from './conversations.ts';
-import { findChanged } from './store.ts';
+import { CHANGED_CONVERSATION, type ChangedConversation, findChanged } from './store.ts';
 
 /** A notice of a network about a person or about an earlier message of theirs, instead of a message. */
 export type NoticeArrival = ReceivedMessage & { readonly peer: string; readonly notice: InboundNotice };
@@ -60,6 +62,8 @@ async function markDeleted(tx: Db, { accountId, channel, peer, at }: NoticeArriv
 async function moveToNewAddress(tx: Db, { accountId, channel, peer }: NoticeArrival, address: string): Promise<void> {
   const [from, to] = [personOf(peer), personOf(address)];
   if (from === to) return;
+  // A new user id of a person whose number is known: the number stays the address.
+  if (isUserId(address) && !isUserId(peer)) return learnAddresses(tx, [{ accountId, alias: address, address: peer }]);
   await exec(
     tx,
     sql`WITH purposes AS (
@@ -110,6 +114,97 @@ async function moveContact(tx: Db, { accountId, from, address }: Moved): Promise
         RETURNING c.id`,
   );
 }
+
+/** A person, named by an alias, whose thread is that of the peer. */
+export type Merge = {
+  readonly accountId: number;
+  readonly channel: Channel;
+  readonly alias: string;
+  readonly peer: string;
+};
+
+const MERGED_THREAD = columns({
+  accountId: as<number>('c.account_id'),
+  peer: as<string>('u.peer'),
+  chatId: as<string>('c.chat_id'),
+  /** The thread under the other address, which stays; null: there is none. */
+  stays: as<string | null>('n.chat_id'),
+});
+type MergedThread = RowOf<typeof MERGED_THREAD>;
+
+/**
+ * Continues the threads of persons who turn out to be known under another address there. The caller has locked the
+ * inboxes.
+ */
+export async function mergeThreads(tx: Db, merges: readonly Merge[]): Promise<void> {
+  const found = await many(
+    tx,
+    sql`SELECT DISTINCT ON (c.account_id, c.chat_id) ${MERGED_THREAD}
+        FROM ${rowsOf(merges, {
+          account_id: bigint((m) => m.accountId),
+          channel: text((m) => m.channel),
+          alias: text((m) => personOf(m.alias)),
+          peer: text((m) => m.peer),
+        })} AS u
+        JOIN conversation c ON c.account_id = u.account_id AND c.person = u.alias AND c.channel = u.channel
+        LEFT JOIN conversation n ON n.account_id = u.account_id AND n.person = person_of(u.peer) AND n.channel = u.channel
+        ORDER BY c.account_id, c.chat_id`,
+  );
+  for (const thread of found) await mergeThread(tx, thread);
+}
+
+async function mergeThread(tx: Db, { accountId, peer, chatId, stays }: MergedThread): Promise<void> {
+  if (stays === null) {
+    await exec(
+      tx,
+      sql`UPDATE conversation SET peer = ${peer} WHERE account_id = ${accountId} AND chat_id = ${chatId}`,
+    );
+    return publish(tx, accountId, [{ chatId, messageId: null }]);
+  }
+  const changed = await moveThread(tx, { accountId, from: chatId, to: stays });
+  const detail = { from: chatId, to: stays };
+  await recordAudit(tx, operatorAuthor(accountId), { action: 'person.merge', subject: `number:${peer}`, detail });
+  const events = [stays, chatId].map((id) => ({ accountId, kind: 'conversation' as const, chatId: id, messageId: null }));
+  await publishInboxChanges(tx, { changed: changed ? [changed] : [], events });
+}
+
+/** Moves everything of one thread to another, and deletes the first. */
+const moveThread = (
+  tx: Db,
+  { accountId, from, to }: { readonly accountId: number; readonly from: string; readonly to: string },
+): Promise<ChangedConversation | undefined> =>
+  maybeOne(
+    tx,
+    sql`WITH old AS (
+          DELETE FROM conversation WHERE account_id = ${accountId} AND chat_id = ${from} RETURNING *),
+        counted AS (
+          UPDATE inbox_count n SET conversations = n.conversations - 1 FROM old o
+          WHERE n.account_id = ${accountId} AND n.archived = o.archived AND n.channel = o.channel
+            AND n.unread = (o.unread > 0)),
+        messages AS (
+          UPDATE inbox_message SET chat_id = ${to} WHERE account_id = ${accountId} AND chat_id = ${from}),
+        notes AS (UPDATE inbox_note SET chat_id = ${to} WHERE account_id = ${accountId} AND chat_id = ${from}),
+        watched AS (UPDATE inbox_watch SET chat_id = ${to} WHERE account_id = ${accountId} AND chat_id = ${from}),
+        unlabelled AS (
+          DELETE FROM conversation_label WHERE account_id = ${accountId} AND chat_id = ${from} RETURNING label_id),
+        labelled AS (
+          INSERT INTO conversation_label (account_id, label_id, chat_id)
+          SELECT ${accountId}, label_id, ${to} FROM unlabelled ON CONFLICT DO NOTHING)
+        UPDATE conversation c SET unread = c.unread + o.unread, archived = c.archived AND o.archived,
+          snoozed_until = CASE WHEN c.archived AND o.archived THEN c.snoozed_until END,
+          assignee_id = coalesce(c.assignee_id, o.assignee_id),
+          profile_name = coalesce(nullif(c.profile_name, ''), o.profile_name),
+          window_expires_at = CASE WHEN c.identity = o.identity
+            THEN greatest(c.window_expires_at, o.window_expires_at) ELSE c.window_expires_at END,
+          free_entry_until = CASE WHEN c.identity = o.identity
+            THEN greatest(c.free_entry_until, o.free_entry_until) ELSE c.free_entry_until END,
+          last_direction = CASE WHEN o.last_at > c.last_at THEN o.last_direction ELSE c.last_direction END,
+          last_type = CASE WHEN o.last_at > c.last_at THEN o.last_type ELSE c.last_type END,
+          last_text = CASE WHEN o.last_at > c.last_at THEN o.last_text ELSE c.last_text END,
+          last_at = greatest(c.last_at, o.last_at), created_at = least(c.created_at, o.created_at)
+        FROM old o WHERE c.account_id = ${accountId} AND c.chat_id = ${to}
+        RETURNING ${CHANGED_CONVERSATION}`,
+  );
 
 /** Announces changed conversations, and the messages in them that were changed. */
 async function publish(

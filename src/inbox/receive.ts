@@ -10,19 +10,20 @@ import { transaction } from '../core/db/transaction.ts';
 import { newId } from '../core/ids.ts';
 import { type Job, job } from '../core/jobs.ts';
 import type { Log } from '../core/log.ts';
-import { type NumberRules, parsePhone, personOf, toE164 } from '../core/phone.ts';
+import { isUserId, type NumberRules, parsePhone, personOf, toE164 } from '../core/phone.ts';
 import type { SecretKey } from '../core/secrets.ts';
 import type { Storage } from '../core/storage.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../core/time.ts';
 import { storeInbound } from '../media/media.ts';
 import { consentWordOf } from '../messages/consent.ts';
 import type { ReceivedMessage } from '../messages/inbound.ts';
+import { type AddressPair, findPersons, keyOfPerson, learnAddresses } from '../messages/person-aliases.ts';
 import { listConnections } from '../routing/connection-store.ts';
 import { secretOf } from '../routing/connections.ts';
 import type { FetchedFile } from '../routing/kind.ts';
 import { kindOf } from '../routing/kinds.ts';
 import { publishInboxChanges } from './conversations.ts';
-import { applyNotices } from './notices.ts';
+import { applyNotices, type Merge, mergeThreads } from './notices.ts';
 import { applyRules } from './rules.ts';
 import {
   type ChangedConversation,
@@ -43,9 +44,9 @@ type WithPeer = ReceivedMessage & { readonly peer: string };
  */
 export async function receiveIntoInbox(tx: Db, arrivals: readonly ReceivedMessage[]): Promise<void> {
   if (arrivals.length === 0) return;
-  const all = arrivals.map((arrival) => ({ ...arrival, peer: toE164(arrival.source) ?? arrival.source }));
-  const accountIds = new Set(all.map((arrival) => arrival.accountId));
+  const accountIds = new Set(arrivals.map((arrival) => arrival.accountId));
   await claimInboxes(tx, { accountIds: [...accountIds].sort((a, b) => a - b) });
+  const all = await withPeers(tx, arrivals);
   // Before the messages: one from a new number continues the thread that the number takes over.
   await applyNotices(
     tx,
@@ -82,6 +83,38 @@ export async function receiveIntoInbox(tx: Db, arrivals: readonly ReceivedMessag
   await publishInboxChanges(tx, { changed, events: eventsOf(messages, changed) });
 }
 
+/**
+ * Finds the persons who wrote. WhatsApp may name a person by a user id, or by another number than we do: what it says
+ * about that is stored, and the thread continues.
+ */
+async function withPeers(tx: Db, arrivals: readonly ReceivedMessage[]): Promise<WithPeer[]> {
+  const written = arrivals.map((arrival) => ({ ...arrival, peer: toE164(arrival.source) ?? arrival.source }));
+  const named = written.filter(({ channel }) => CHANNEL[channel].userIds);
+  if (named.length === 0) return written;
+  await learnAddresses(tx, named.flatMap(toPair));
+  const persons = await findPersons(
+    tx,
+    named.map(({ accountId, peer }) => ({ accountId, phoneNumber: peer })),
+  );
+  if (persons.size === 0) return written;
+  const merges: Merge[] = [];
+  const found = written.map((arrival) => {
+    const { accountId, channel, peer: alias } = arrival;
+    const peer = CHANNEL[channel].userIds ? persons.get(keyOfPerson({ accountId, phoneNumber: alias })) : undefined;
+    if (peer === undefined) return arrival;
+    merges.push({ accountId, channel, alias, peer });
+    return { ...arrival, peer };
+  });
+  await mergeThreads(tx, merges);
+  return found;
+}
+
+/** The number is the address, whichever of the two the network used. */
+function toPair({ accountId, peer, alias }: WithPeer): AddressPair[] {
+  if (alias === null) return [];
+  return isUserId(peer) ? [{ accountId, alias: peer, address: alias }] : [{ accountId, alias, address: peer }];
+}
+
 type Thread = { readonly accountId: number; readonly channel: Channel; readonly peer: string };
 const threadKey = ({ accountId, channel, peer }: Thread): string =>
   JSON.stringify([accountId, channel, personOf(peer)]);
@@ -115,7 +148,7 @@ function toConversationUpdate(arrivals: readonly WithPeer[]): ConversationUpdate
 const FREE_ENTRY_HOURS = 72;
 
 function freeEntryOf(arrivals: readonly WithPeer[]): Date | null {
-  const times = arrivals.filter(({ fromAdvertisement }) => fromAdvertisement).map(({ at }) => at.getTime());
+  const times = arrivals.filter(({ content }) => content?.referral).map(({ at }) => at.getTime());
   return times.length === 0 ? null : new Date(Math.max(...times) + FREE_ENTRY_HOURS * HOUR_MS);
 }
 
@@ -251,6 +284,6 @@ const endFetch = (pool: Pool, { accountId, payload, end }: Job<PendingFile>, med
     const { id, chatId } = payload;
     await claimInboxes(tx, { accountIds: [accountId] });
     if (!(await end(tx))) return;
-    await updateThreadMedia(tx, { accountId, chatId, id, media });
+    await updateThreadMedia(tx, { accountId, id, media });
     await publishInboxChanges(tx, { changed: [], events: [{ accountId, kind: 'message', chatId, messageId: id }] });
   });

@@ -22,6 +22,17 @@ beforeAll(async () => {
 afterAll(() => inbox[Symbol.asyncDispose]());
 
 const TOO_LONG = 'x'.repeat(3073);
+const REFERRAL = {
+  sourceType: 'ad',
+  sourceId: '120',
+  sourceUrl: 'https://fb.me/x',
+  headline: 'Summer',
+  body: '',
+  mediaType: 'image',
+  mediaUrl: '',
+  thumbnailUrl: '',
+  ctwaClid: 'ARAk',
+};
 const nextNumber = (): string => `39333${1_000_000 + numbers++}`;
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -115,13 +126,28 @@ describe('an inbound message', () => {
 
   test('from an advertisement opens the free entry of 72 hours, which later messages do not end', async () => {
     const at = new Date(Date.now() - 3_600_000);
-    const { chatId, contact } = await conversationWith(['Hi'], { to: '100', rich: { at, fromAdvertisement: true } });
+    const rich = { at, content: { referral: REFERRAL } };
+    const { chatId, contact } = await conversationWith(['Hi'], { to: '100', rich });
     await inbox.write('And?', { from: contact.phoneNumber, to: '100', rich: { at: new Date() } });
     const [row] = await many(
       inbox.database.pool,
       sql`SELECT free_entry_until AS "freeEntryUntil" FROM conversation WHERE chat_id = ${chatId}`,
     );
     expect(row).toEqual({ freeEntryUntil: new Date(at.getTime() + 72 * 3_600_000) });
+    expect((await messagesOf(chatId))[0].content).toEqual({ referral: REFERRAL });
+  });
+
+  test('says which message it answers and what was pressed, until it is deleted', async () => {
+    const { chatId, contact } = await conversationWith(['Hi'], { to: '100', rich: { id: 'wamid.first' } });
+    const [{ id: messageId }] = await messagesOf(chatId);
+    const button = { text: 'Yes', payload: 'confirm:42' };
+    const content = { button, replyTo: { networkId: 'wamid.first', messageId: null } };
+    const from = contact.phoneNumber;
+    await inbox.write('Yes', { from, to: '100', rich: { id: 'wamid.second', messageType: 'BUTTON', content } });
+    const replyTo = { networkId: 'wamid.first', messageId };
+    expect((await messagesOf(chatId))[1].content).toEqual({ button, replyTo });
+    await inbox.write('', { from, to: '100', rich: { notice: { kind: 'deleted', messageId: 'wamid.second' } } });
+    expect((await messagesOf(chatId))[1].content).toBeNull();
   });
 
   test.each([
@@ -189,6 +215,33 @@ describe('an inbound message', () => {
     const stranger = nextNumber();
     await inbox.write('', { from: nextNumber(), to: '100', rich: { notice: { ...notice, address: `+${stranger}` } } });
     expect((await find(`search=${stranger}`)).data).toEqual([]);
+  });
+
+  test('of a person who hides the number continues the thread, whichever address was known first', async () => {
+    const [number, userId] = [nextNumber(), `IT.${nextNumber()}`];
+    const hidden = await conversationWith(['hidden'], { from: userId, to: '100', rich: {} });
+    const shown = await conversationWith(['shown'], { from: number, to: '100', rich: {} });
+    expect(shown.chatId).not.toBe(hidden.chatId);
+    await inbox.write('both', { from: number, to: '100', rich: { alias: userId } });
+    await inbox.write('hidden again', { from: userId, to: '100', rich: {} });
+    expect(await textsOf(shown.chatId)).toEqual(['hidden', 'shown', 'both', 'hidden again']);
+    expect((await call('GET', `/${shown.chatId}`)).body).toMatchObject({
+      unreadCount: 4,
+      contact: { phoneNumber: `+${number}` },
+    });
+    expect((await call('GET', `/${hidden.chatId}`)).status).toBe(404);
+    expect((await find(`search=${userId}`)).data).toEqual([]);
+  });
+
+  test('with the number of a person who was known by a user id alone names the thread by it', async () => {
+    const [number, userId] = [nextNumber(), `IT.${nextNumber()}`];
+    const { chatId } = await conversationWith(['hidden'], { from: userId, to: '100', rich: {} });
+    await inbox.write('my number', { from: userId, to: '100', rich: { alias: `+${number}` } });
+    const notice = { kind: 'moved', address: `${userId}9` } as const;
+    await inbox.write('', { from: userId, to: '100', rich: { notice } });
+    await inbox.write('new id', { from: notice.address, to: '100', rich: {} });
+    expect(await textsOf(chatId)).toEqual(['hidden', 'my number', 'new id']);
+    expect((await call('GET', `/${chatId}`)).body.contact.phoneNumber).toBe(`+${number}`);
   });
 
   test('unarchives its conversation', async () => {

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { InboundContent } from '../channels/inbound-content.ts';
 import { CHANNELS } from '../core/channels.ts';
 import { invalidFields } from '../core/errors.ts';
 import { STATUS_NAMES } from '../core/message-state.ts';
@@ -127,6 +128,7 @@ export const MessageOut = Type.Object({
   text: Type.String(),
   messageType: MessageType,
   media: orNull(Media),
+  content: orNull(InboundContent),
   deliveryStatus: orNull(oneOf([...STATUS_NAMES, 'READ'], 'The status of a reply. READ: the person has seen it.')),
   consent: orNull(oneOf(['OPTED_OUT', 'OPTED_IN'], 'The effect of a message such as STOP or START.')),
   timestamp: instant('UTC'),

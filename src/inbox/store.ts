@@ -1,7 +1,8 @@
 import { isServedHere } from '../accounts/accounts.ts';
+import type { InboundContent } from '../channels/inbound-content.ts';
 import type { Channel } from '../core/channels.ts';
 import { bigint, boolean, input, insertRows, int, json, rowsOf, text, timestamptz, uuid } from '../core/db/columns.ts';
-import { as, columns, type Db, exec, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
+import { as, columns, type Db, exec, many, maybeOne, one, type RowOf, raw, sql } from '../core/db/query.ts';
 
 /**
  * Locks the inboxes of these accounts until the transaction ends, and creates those that do not exist. To avoid
@@ -45,7 +46,7 @@ export type ConversationUpdate = {
 /** The conversation as of the beginning of the statement: no one else changes it while its inbox is locked. */
 const BEFORE = 'FROM conversation o WHERE o.account_id = c.account_id AND o.chat_id = c.chat_id';
 
-const CHANGED_CONVERSATION = columns({
+export const CHANGED_CONVERSATION = columns({
   accountId: as<number>('c.account_id'),
   chatId: as<string>('c.chat_id'),
   channel: as<Channel>('c.channel'),
@@ -296,15 +297,18 @@ const THREAD_MESSAGE = columns({
   media: as<ThreadMedia | null>('m.media'),
   /** Effect of the message on consent if it is a word like STOP or START; otherwise null. */
   consent: as<'OPTED_OUT' | 'OPTED_IN' | null>('m.consent'),
+  content: as<InboundContent | null>("CASE WHEN m.message_type <> 'DELETED' THEN i.content END"),
   at: as<Date>('m.at'),
 });
+/** The message of a person as it was received, beside its place in the thread. */
+const AS_RECEIVED = raw('LEFT JOIN inbound_message i ON i.account_id = m.account_id AND i.id = m.id');
 
 /** A message of a conversation. */
 export type ThreadMessage = RowOf<typeof THREAD_MESSAGE>;
 
 type InThread = { readonly accountId: number; readonly chatId: string };
 
-export const insertThreadMessages = (db: Db, rows: readonly (ThreadMessage & InThread)[]): Promise<number> =>
+export const insertThreadMessages = (db: Db, rows: readonly (Omit<ThreadMessage, 'content'> & InThread)[]): Promise<number> =>
   exec(
     db,
     insertRows(
@@ -340,7 +344,7 @@ export async function listThread(
   const newest = idFrom === undefined;
   const rows = await many(
     db,
-    sql`SELECT ${THREAD_MESSAGE} FROM inbox_message m
+    sql`SELECT ${THREAD_MESSAGE} FROM inbox_message m ${AS_RECEIVED}
         WHERE m.account_id = ${accountId} AND m.chat_id = ${chatId}
           AND m.id >= ${idFrom ?? FIRST} AND m.id <= ${idTo ?? LAST}
         ORDER BY m.id ${newest ? sql`DESC` : sql`ASC`} LIMIT ${limit}`,
@@ -362,18 +366,18 @@ export const listThreadMessages = (
     db,
     sql`SELECT ${CHAT_ID}, ${THREAD_MESSAGE}
         FROM ${rowsOf(keys, { chat_id: uuid((k) => k.chatId), id: uuid((k) => k.id) })} AS u
-        JOIN inbox_message m ON m.account_id = ${accountId} AND m.chat_id = u.chat_id AND m.id = u.id`,
+        JOIN inbox_message m ON m.account_id = ${accountId} AND m.chat_id = u.chat_id AND m.id = u.id ${AS_RECEIVED}`,
   );
 
-/** Updates the file of a message. */
+/** Updates the file of a message, in whichever thread it is. */
 export const updateThreadMedia = (
   db: Db,
-  { accountId, chatId, id, media }: InThread & { readonly id: string; readonly media: ThreadMedia },
+  { accountId, id, media }: { readonly accountId: number; readonly id: string; readonly media: ThreadMedia },
 ): Promise<number> =>
   exec(
     db,
     sql`UPDATE inbox_message SET media = ${JSON.stringify(media)}::jsonb
-        WHERE account_id = ${accountId} AND chat_id = ${chatId} AND id = ${id}`,
+        WHERE account_id = ${accountId} AND id = ${id}`,
   );
 
 const WATCHED_REPLY = columns({

@@ -214,7 +214,8 @@ export async function findWindows(
 }
 
 const WINDOW = columns({
-  person: as<string>('person'),
+  /** The person as asked for, which may be an alias. */
+  person: as<string>('asked'),
   identity: as<string>('identity'),
   windowExpiresAt: as<Date | null>('window_expires_at'),
   freeEntryUntil: as<Date | null>('free_entry_until'),
@@ -226,6 +227,8 @@ const listWindows = (
 ): Promise<RowOf<typeof WINDOW>[]> =>
   many(
     db,
-    sql`SELECT ${WINDOW} FROM conversation
-        WHERE account_id = ${accountId} AND channel = 'WHATSAPP' AND person = ANY(${textArray(persons)}::text[])`,
+    sql`SELECT ${WINDOW} FROM unnest(${textArray(persons)}::text[]) AS asked
+        LEFT JOIN person_alias a ON a.account_id = ${accountId} AND a.alias = asked
+        JOIN conversation c ON c.account_id = ${accountId} AND c.channel = 'WHATSAPP'
+          AND c.person = coalesce(a.person, asked)`,
   );

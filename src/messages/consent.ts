@@ -18,6 +18,7 @@ import {
   readNumber,
   toE164,
 } from '../core/phone.ts';
+import { underOtherAddresses } from './person-aliases.ts';
 
 /** The purpose of messages that people can stop alone; `*` stands for all messages. */
 export type Purpose = '*' | 'marketing';
@@ -357,20 +358,30 @@ export const listOptOuts = (db: Db, { accountId, limit }: { accountId: number; l
   );
 
 /**
- * Records opt-outs of numbers from channels, in the caller's transaction: sends to them are rejected once it is
- * committed. An existing opt-out keeps its source and time. Returns the new ones.
+ * Records opt-outs of numbers from channels, in the caller's transaction: sends to them, and to the other addresses of
+ * the persons, are rejected once it is committed. An existing opt-out keeps its source and time. Returns the new ones.
  */
 export async function optOut(tx: Db, rows: readonly OptOut[]): Promise<Consent[]> {
   if (rows.length === 0) return [];
-  const added = await insertOptOuts(tx, [...new Map(rows.map((row) => [keyOf(row), row])).values()]);
+  const asked = new Map(rows.map((row) => [keyOf(row), row]));
+  const others = await underOtherAddresses(tx, [...asked.values()]);
+  const all = new Map([...others.map((row) => [keyOf(row), row] as const), ...asked]);
+  const added = await insertOptOuts(tx, [...all.values()]);
   const accountIds = [...new Set(rows.map((row) => row.accountId))].sort((a, b) => a - b);
   await updateHasOptOuts(tx, { accountIds });
-  return added;
+  return added.filter((row) => asked.has(keyOf(row)));
 }
 
-/** Removes opt-outs, whatever their origin, in the caller's transaction. Returns those that existed. */
-export const optIn = (tx: Db, rows: readonly Consent[]): Promise<Consent[]> =>
-  rows.length === 0 ? Promise.resolve([]) : deleteOptOuts(tx, rows);
+/**
+ * Removes opt-outs, whatever their origin, in the caller's transaction, also under the other addresses of the persons.
+ * Returns those of the given numbers that existed.
+ */
+export async function optIn(tx: Db, rows: readonly Consent[]): Promise<Consent[]> {
+  if (rows.length === 0) return [];
+  const asked = new Set(rows.map(keyOf));
+  const removed = await deleteOptOuts(tx, [...rows, ...(await underOtherAddresses(tx, rows))]);
+  return removed.filter((row) => asked.has(keyOf(row)));
+}
 
 /**
  * Opts a number out of exactly these channels and into all others. Changes are recorded in the audit log. Call it in a

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Pool } from 'pg';
 import { operatorAuthor, recordAudit } from '../accounts/audit.ts';
 import type { InboundType, RichInbound } from '../channels/carrier.ts';
+import type { InboundContent } from '../channels/inbound-content.ts';
 import type { Channel } from '../core/channels.ts';
 import {
   bigint,
@@ -19,11 +20,13 @@ import {
 import { as, columns, type Db, exec, many, maybeOne, plainArray, type RowOf, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
+import { firstIdAt } from '../core/ids.ts';
 import { DAY_MS, SECOND_MS } from '../core/time.ts';
 import { connectionNamed } from '../routing/connection-store.ts';
 import type { Subscription } from '../routing/kind.ts';
 import { applyConsentWords } from './consent.ts';
 import { applyMarketingChoices } from './marketing-stops.ts';
+import { BARE } from './parts.ts';
 
 /**
  * Converts a number without a plus to the form in which inbound messages store it: otherwise as the carrier writes it.
@@ -279,15 +282,44 @@ export type NewInboundMessage = {
   readonly channel: Channel;
   readonly messageType: InboundType;
   readonly details: InboundDetails | null;
+  readonly content: InboundContent | null;
 };
 
 /** Details that only networks other than SMS provide about a message; stored with it, `at` as text. */
 export type InboundDetails = Pick<
   RichInbound,
-  'id' | 'profileName' | 'ownNumber' | 'media' | 'fromAdvertisement' | 'notice'
+  'id' | 'profileName' | 'ownNumber' | 'media' | 'alias' | 'notice'
 > & {
   readonly at: string | null;
 };
+
+/** A message that a person quotes, by its id at the network. */
+type Quoted = { readonly accountId: number; readonly connectionId: number; readonly networkId: string };
+
+/** Days in which a quoted message is looked for. */
+const QUOTABLE_MS = 30 * DAY_MS;
+
+/**
+ * Finds the messages that people quote among those sent and received in the last 30 days: our ids by those at the
+ * network.
+ */
+export async function findQuoted(db: Db, quoted: readonly Quoted[]): Promise<ReadonlyMap<string, string>> {
+  const rows = await many<{ networkId: string; id: string }>(
+    db,
+    sql`WITH u AS (SELECT DISTINCT * FROM ${rowsOf(quoted, {
+      account_id: bigint((q) => q.accountId),
+      connection_id: bigint((q) => q.connectionId),
+      network_id: text((q) => q.networkId),
+    })} AS q)
+        SELECT u.network_id AS "networkId", s.id FROM u
+        JOIN message_state s ON s.connection_id = u.connection_id AND ${BARE(sql`s.carrier_id`)} = ${BARE(sql`u.network_id`)}
+        WHERE s.account_id = u.account_id AND s.carrier_id = u.network_id AND s.id >= ${firstIdAt(new Date(Date.now() - QUOTABLE_MS))}
+        UNION ALL
+        SELECT u.network_id, m.id FROM u
+        JOIN inbound_message m ON m.account_id = u.account_id AND m.details ->> 'id' = u.network_id`,
+  );
+  return new Map(rows.map(({ networkId, id }) => [networkId, id]));
+}
 
 /** Stores whole messages. */
 export async function insertInboundMessages(db: Db, rows: readonly NewInboundMessage[]): Promise<void> {
@@ -310,6 +342,7 @@ export async function insertInboundMessages(db: Db, rows: readonly NewInboundMes
         channel: text,
         messageType: text,
         details: json((r) => (r.details === null ? null : JSON.stringify(r.details))),
+        content: json((r) => (r.content === null ? null : JSON.stringify(r.content))),
       },
       { received_at: sql`coalesce(u.received_at, now())` },
     ),

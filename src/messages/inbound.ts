@@ -5,6 +5,7 @@ import { Counter } from 'prom-client';
 import { findAccount, keepForOthers } from '../accounts/accounts.ts';
 import type { Inbound, InboundMedia, InboundNotice, InboundType, RichInbound } from '../channels/carrier.ts';
 import { every, type Task, untilIdle } from '../core/background.ts';
+import type { InboundContent } from '../channels/inbound-content.ts';
 import type { Channel } from '../core/channels.ts';
 import { type CommandContext, table } from '../core/cli.ts';
 import { printable } from '../core/cli-operations.ts';
@@ -49,7 +50,9 @@ export type ReceivedMessage = {
   readonly at: Date;
   readonly profileName: string | null;
   readonly media: InboundMedia | null;
-  readonly fromAdvertisement: boolean;
+  readonly content: InboundContent | null;
+  /** Another address of the sender: a user id, or a number in E.164. */
+  readonly alias: string | null;
   /** A notice instead of a message, which is not stored. */
   readonly notice: InboundNotice | null;
 };
@@ -283,12 +286,13 @@ const toWhole = ({ connectionId, inbound }: CarrierInbound): Whole[] => {
   return [{ ...whole, ...(rich ? toRich(rich) : PLAIN) }];
 };
 
-const PLAIN = { channel: 'SMS', messageType: 'TEXT', details: null } as const;
+const PLAIN = { channel: 'SMS', messageType: 'TEXT', details: null, content: null } as const;
 
-const toRich = ({ channel, messageType, at, ...rich }: RichInbound) => ({
+const toRich = ({ channel, messageType, at, content = null, ...rich }: RichInbound) => ({
   channel,
   messageType,
   details: { ...rich, at: at && at.toISOString() },
+  content,
 });
 
 const toPart = ({ connectionId, inbound }: CarrierInbound): db.NewPart[] => {
@@ -349,7 +353,8 @@ async function insertServed(
 ): Promise<void> {
   // Ids made in the same millisecond are not in order, but the messages of a conversation are.
   const ids = messages.map(newId).sort();
-  const all = messages.map((message, index) => ({ ...message, id: ids[index] ?? newId() }));
+  const named = messages.map((message, index) => ({ ...message, id: ids[index] ?? newId() }));
+  const all = await withQuoted(tx, named);
   const owned = all.filter(({ details }) => !details?.notice);
   await db.insertInboundMessages(tx, owned);
   await onInbound(tx, all.flatMap(toArrival));
@@ -359,6 +364,21 @@ async function insertServed(
     tx,
     owned.filter(({ accountId }) => accountId !== NO_ACCOUNT_ID),
   );
+}
+
+/** Completes the messages that people quote with our ids of them. */
+async function withQuoted(tx: Db, messages: readonly db.NewInboundMessage[]): Promise<readonly db.NewInboundMessage[]> {
+  const quoted = messages.flatMap(({ accountId, connectionId, content }) =>
+    content?.replyTo ? [{ accountId, connectionId, networkId: content.replyTo.networkId }] : [],
+  );
+  if (quoted.length === 0) return messages;
+  const idOfQuoted = await db.findQuoted(tx, quoted);
+  return messages.map((message) => {
+    const { replyTo, ...content } = message.content ?? {};
+    if (!replyTo) return message;
+    const messageId = idOfQuoted.get(replyTo.networkId) ?? null;
+    return { ...message, content: { ...content, replyTo: { ...replyTo, messageId } } };
+  });
 }
 
 /** Serializes a message for another cell: JSON has neither bytes nor times. */
@@ -390,8 +410,8 @@ export async function receivePassedOn(
 function toArrival({ body, details, receivedAt, ...message }: db.NewInboundMessage): ReceivedMessage[] {
   if (message.accountId === NO_ACCOUNT_ID) return [];
   const at = details?.at ? new Date(details.at) : (receivedAt ?? new Date());
-  const { profileName = null, media = null, fromAdvertisement = false, notice = null } = details ?? {};
-  return [{ ...message, text: body, at, profileName, media, fromAdvertisement, notice }];
+  const { profileName = null, media = null, alias = null, notice = null } = details ?? {};
+  return [{ ...message, text: body, at, profileName, media, alias, notice }];
 }
 
 const toInboundText = ({ accountId, channel, source, body }: db.NewInboundMessage): InboundText[] =>

@@ -2,7 +2,7 @@ import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { actor, draft, freeOver } from '../../test/support/drafts.ts';
 import { newMessage, resultOf } from '../../test/support/queue.ts';
-import { transaction } from '../core/db/transaction.ts';
+import { burst, transaction } from '../core/db/transaction.ts';
 import { createWaker } from '../dispatch/pump.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import { type Accept, createAccept } from './accept.ts';
@@ -71,7 +71,8 @@ test('a rejection by Meta because the person stopped marketing is remembered for
     ...resultOf(messageId, outcome),
     accountId: id,
   }));
-  for (const result of results) await transaction(pool, (tx) => settleOutcomes(tx, [result], false));
+  for (const result of results) await burst(pool, (tx) => [settleOutcomes(tx, [result], false)]);
+  expect((await findAccount(pool, { reference: String(accountId) })).hasOptOuts).toBe(true);
   expect(await send(true)).toEqual({ kind: 'refused', refusal: 'marketing_stopped' });
   expect(await listOptOutsOf(pool, { accountId: other.accountId, phoneNumber: NUMBER })).toEqual([]);
 });

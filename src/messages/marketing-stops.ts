@@ -1,9 +1,10 @@
 import { updateHasOptOuts } from '../accounts/accounts.ts';
 import type { Channel } from '../core/channels.ts';
 import { bigint, insertRows, rowsOf, text, timestamptz } from '../core/db/columns.ts';
-import { type Db, exec, many, type Sql, sql } from '../core/db/query.ts';
+import { type Db, exec, type Sql, sql } from '../core/db/query.ts';
 import { personOf } from '../core/phone.ts';
 import { numberOf } from './consent.ts';
+import { underOtherAddresses } from './person-aliases.ts';
 import { type Key, messagesByKey } from './store.ts';
 
 /**
@@ -47,9 +48,15 @@ export async function applyMarketingChoices(tx: Db, choices: readonly Choice[]):
     last.set(`${accountId}/${personOf(phoneNumber)}/${channel}`, { stop, subscribed });
   }
   const rows = (wanted: boolean) => [...last.values()].flatMap((one) => (one.subscribed === wanted ? [one.stop] : []));
-  await insertStops(tx, rows(false));
-  await deleteStops(tx, rows(true));
+  await insertStops(tx, await withOthers(tx, rows(false)));
+  await deleteStops(tx, await withOthers(tx, rows(true)));
 }
+
+/** A choice holds for every address of a person. */
+const withOthers = async (tx: Db, rows: readonly Stop[]): Promise<Stop[]> => [
+  ...rows,
+  ...(await underOtherAddresses(tx, rows)),
+];
 
 const byTime = (a: Choice, b: Choice): number => Number(a.at ?? 0) - Number(b.at ?? 0);
 
@@ -86,19 +93,26 @@ async function deleteStops(tx: Db, rows: readonly Stop[]): Promise<void> {
 
 /**
  * Records that the recipients of WhatsApp messages have stopped marketing, because the network rejected the messages
- * for that reason, in the caller's transaction.
+ * for that reason, in the caller's transaction and with one statement.
  */
 export async function recordMarketingStops(tx: Db, keys: readonly Key[]): Promise<void> {
   if (keys.length === 0) return;
-  const stopped = await many<{ accountId: number }>(
+  await exec(
     tx,
-    sql`INSERT INTO purpose_opt_out (account_id, phone_number, channel, purpose, source)
-        SELECT DISTINCT ON (m.account_id, person_of(m.destination)) m.account_id, m.destination, m.channel, 'marketing', 'NETWORK'
-        FROM ${messagesByKey(keys)} WHERE m.channel = 'WHATSAPP'
-        ORDER BY m.account_id, person_of(m.destination) ON CONFLICT DO NOTHING
-        RETURNING account_id AS "accountId"`,
+    sql`WITH refused AS (
+          SELECT m.account_id, m.destination, person_of(m.destination) AS person FROM ${messagesByKey(keys)}
+          WHERE m.channel = 'WHATSAPP'),
+        addresses AS (
+          SELECT account_id, destination AS address FROM refused
+          UNION SELECT r.account_id, o FROM refused r CROSS JOIN LATERAL other_addresses(r.account_id, r.person) AS o),
+        stopped AS (
+          INSERT INTO purpose_opt_out (account_id, phone_number, channel, purpose, source)
+          SELECT account_id, address, 'WHATSAPP', 'marketing', 'NETWORK' FROM addresses
+          ORDER BY account_id, person_of(address) ON CONFLICT DO NOTHING
+          RETURNING account_id)
+        UPDATE account SET has_opt_outs = true
+        WHERE id IN (SELECT account_id FROM stopped) AND NOT has_opt_outs`,
   );
-  if (stopped.length > 0) await updateHasOptOuts(tx, { accountIds: sortedIds(stopped) });
 }
 
 const sortedIds = (rows: readonly { readonly accountId: number }[]): number[] =>

@@ -138,7 +138,7 @@ type CarrierIdHit = [
 export type SpelledId = { readonly bare: string; readonly exact: string | null };
 
 /** Computes the bare form of a stored id. It must be the expression of the indexes exactly. */
-const BARE = (column: Sql) => sql`ltrim(upper(${column} COLLATE "C"), '0')`;
+export const BARE = (column: Sql) => sql`ltrim(upper(${column} COLLATE "C"), '0')`;
 
 const CARRIER_ID_FIELDS: BatchColumns<SpelledId> = once({
   bare: text((id) => id.bare),

@@ -39,6 +39,7 @@ import {
   type PartStatuses,
 } from './parts.ts';
 import { recordMarketingStops } from './marketing-stops.ts';
+import { type AddressPair, learnAddresses } from './person-aliases.ts';
 import type { MessageRead, StateMove } from './store.ts';
 import * as db from './store.ts';
 import { countMargins, countTraffic, type TrafficDelta } from './traffic.ts';
@@ -124,6 +125,7 @@ async function settleNews(tx: Db, news: readonly Result[], before: Before): Prom
     recordCombinedEnds(tx, special.flatMap(toCampaignEnd)),
     updateFallbacksDueNow(tx, special.flatMap(toFallbackKey)),
     recordMarketingStops(tx, special.flatMap(toStoppedKey)),
+    learnAddresses(tx, special.flatMap(toAddressPairs)),
     countTraffic(tx, figuresOf(news, before)),
     countMargins(tx, marginsOf(news, before)),
     settleCredit(tx, news),
@@ -135,7 +137,8 @@ const isPlain = ({ outcome }: Result): boolean =>
   outcome.kind === 'accepted' &&
   outcome.carrierIds.length === 1 &&
   outcome.carrierIds[0] !== '' &&
-  outcome.held === undefined;
+  outcome.held === undefined &&
+  outcome.aliases === undefined;
 
 const toCampaignEnd = ({ accountId, messageId, outcome, job }: Result): CampaignEnd[] =>
   outcome.kind === 'refused' && job?.keepsReserve && job.campaignId !== null
@@ -144,6 +147,11 @@ const toCampaignEnd = ({ accountId, messageId, outcome, job }: Result): Campaign
 
 const toStoppedKey = ({ accountId, messageId, outcome }: Result): Key[] =>
   outcome.kind === 'refused' && outcome.code === MARKETING_STOPPED ? [{ accountId, id: messageId }] : [];
+
+const toAddressPairs = ({ accountId, outcome, job }: Result): AddressPair[] =>
+  outcome.kind === 'accepted' && job
+    ? (outcome.aliases ?? []).map((alias) => ({ accountId, alias, address: job.destination }))
+    : [];
 
 /** Returns the key of a rejected single send on a channel that may have a fallback. */
 const toFallbackKey = ({ accountId, messageId, outcome, job }: Result): Key[] =>

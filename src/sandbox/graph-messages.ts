@@ -125,10 +125,10 @@ export function createMessageDesk(deps: MessageDeps): MessageDesk {
 
   function answer({ to }: Accepted, body: unknown, entry: MessageEntry | Unrecorded): SandboxAnswer {
     if ('answered' in entry) entry.answered = true;
-    const held = outcomeFor(script, to).held === true;
+    const { held, waId = to } = outcomeFor(script, to);
     return ok({
       messaging_product: 'whatsapp',
-      contacts: [{ input: getText(body, 'to') || to, ...personOf(to, script.payload) }],
+      contacts: [{ input: getText(body, 'to') || to, ...personOf(waId, script.payload) }],
       messages: [{ id: entry.id, message_status: held ? 'held_for_quality_assessment' : 'accepted' }],
     });
   }

@@ -27,6 +27,8 @@ export type Outcome = {
   readonly refuseTimes?: number;
   /** Accepts messages as held for quality assessment. */
   readonly held?: boolean;
+  /** The number in digits with which the person signed up, if it is not the one that messages are sent to. */
+  readonly waId?: string;
   /** The statuses of the message; by default sent, then delivered. */
   readonly steps?: readonly StatusStep[];
   /** Sends the first status before the response to the request. */

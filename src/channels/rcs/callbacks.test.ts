@@ -104,13 +104,34 @@ describe('message events', () => {
 describe('messages from a person', () => {
   test.each([
     [{ text: 'Olá' }, 'TEXT', 'Olá'],
-    [{ suggestionResponse: { postbackData: 'ok_1', text: 'OK', type: 'REPLY' } }, 'BUTTON', 'OK'],
-    [{ suggestionResponse: { postbackData: 'ok_1' } }, 'BUTTON', 'ok_1'],
-    [{ location: { latitude: 38.7, longitude: -9.1 } }, 'LOCATION', '38.7,-9.1'],
-    [{ location: { latitude: 38.7 } }, 'LOCATION', '38.7,0'],
-  ])('%o becomes an inbound message', (substance, messageType, text) => {
+    [
+      { suggestionResponse: { postbackData: 'ok_1', text: 'OK', type: 'REPLY' } },
+      'BUTTON',
+      'OK',
+      { button: { text: 'OK', payload: 'ok_1' } },
+    ],
+    [
+      { suggestionResponse: { postbackData: 'ok_1' } },
+      'BUTTON',
+      'ok_1',
+      { button: { text: '', payload: 'ok_1' } },
+    ],
+    [
+      { location: { latitude: 38.7, longitude: -9.1 } },
+      'LOCATION',
+      '38.7,-9.1',
+      { location: { latitude: 38.7, longitude: -9.1, name: '', address: '', url: '' } },
+    ],
+    [
+      { location: { latitude: 38.7 } },
+      'LOCATION',
+      '38.7,0',
+      { location: { latitude: 38.7, longitude: 0, name: '', address: '', url: '' } },
+    ],
+  ])('%o becomes an inbound message', (substance, messageType, text, content?: object) => {
     const event = { ...person, messageId: 'm1', ...substance };
-    const rich = { channel: 'RCS', id: 'm1', messageType, at, profileName: null, ownNumber: null, media: null };
+    const own = { profileName: null, ownNumber: null, media: null, ...(content && { content }) };
+    const rich = { channel: 'RCS', id: 'm1', messageType, at, ...own };
     const raw = Buffer.from(JSON.stringify(event));
     const inbound = { source: '351912345678', destination: 'x@rbm.goog', text, concat: null, raw, rich };
     expect(read(event)).toEqual({ ...NOTHING, inbounds: [inbound] });

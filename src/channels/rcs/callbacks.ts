@@ -1,23 +1,30 @@
 import { createHmac } from 'node:crypto';
 import { constantTimeEqual } from '../../core/secrets.ts';
 import type { Inbound, InboundMedia, InboundType, Receipt, ReceiptState } from '../carrier.ts';
+import type { InboundContent } from '../inbound-content.ts';
 import { getMember, getText, parseJson } from '../settings.ts';
 
-type MessageContent = { readonly messageType: InboundType; readonly text: string; readonly media: InboundMedia | null };
+type MessageContent = {
+  readonly messageType: InboundType;
+  readonly text: string;
+  readonly media: InboundMedia | null;
+  readonly content?: InboundContent;
+};
 
 /**
  * Reads what a person wrote, tapped or sent to an agent (RBM API, webhooks); null if the event is not a message or
- * names no sender. For a tap, `text` is the label of the suggestion; its postback data is in `raw`.
+ * names no sender. For a tap, `text` is the label of the suggestion.
  */
 function readUserMessage(event: unknown, raw: Uint8Array): Inbound | null {
-  const content = readContent(event);
+  const read = readContent(event);
   const source = phoneDigits(getText(event, 'senderPhoneNumber'));
   const id = getText(event, 'messageId');
   const destination = getText(event, 'agentId');
-  if (!content || source === '' || id === '' || id.length > MAX_ID_LENGTH) return null;
-  const { text, messageType, media } = content;
+  if (!read || source === '' || id === '' || id.length > MAX_ID_LENGTH) return null;
+  const { text, messageType, media, content } = read;
   const at = readInstant(event, 'sendTime');
-  const rich = { channel: 'RCS', id, messageType, at, profileName: null, ownNumber: null, media } as const;
+  const person = { profileName: null, ownNumber: null };
+  const rich = { channel: 'RCS', id, messageType, at, ...person, media, ...(content && { content }) } as const;
   return { source, destination, text, concat: null, raw, rich };
 }
 
@@ -26,18 +33,26 @@ function readContent(event: unknown): MessageContent | null {
   const location = getMember(event, 'location');
   const file = getMember(getMember(event, 'userFile'), 'payload');
   if (typeof getMember(event, 'text') === 'string') return withoutMedia('TEXT', getText(event, 'text'));
-  if (tap !== undefined) return withoutMedia('BUTTON', getText(tap, 'text') || getText(tap, 'postbackData'));
+  if (tap !== undefined) return readTap(tap);
   if (location !== undefined) return readLocation(location);
   return file === undefined ? null : readFile(file);
 }
 
 const withoutMedia = (messageType: InboundType, text: string): MessageContent => ({ messageType, text, media: null });
 
+function readTap(tap: unknown): MessageContent {
+  const [text, payload] = [getText(tap, 'text'), getText(tap, 'postbackData')];
+  return { ...withoutMedia('BUTTON', text || payload), content: { button: { text, payload } } };
+}
+
 /** A missing member is 0: the network's JSON omits zeros. */
 function readLocation(location: unknown): MessageContent {
   const degrees = (name: string): number => Number(getMember(location, name) ?? 0);
   const [latitude, longitude] = [degrees('latitude'), degrees('longitude')];
-  return withoutMedia('LOCATION', Number.isFinite(latitude + longitude) ? `${latitude},${longitude}` : '');
+  if (latitude === undefined || longitude === undefined || !Number.isFinite(latitude + longitude))
+    return withoutMedia('LOCATION', '');
+  const location = { latitude, longitude, name: '', address: '', url: '' };
+  return { ...withoutMedia('LOCATION', `${latitude},${longitude}`), content: { location } };
 }
 
 const TYPES: Readonly<Record<string, InboundType>> = { image: 'IMAGE', video: 'VIDEO', audio: 'AUDIO' };

@@ -42,11 +42,125 @@ const CONTACT = { profile: { name: 'Sheena Nelson' }, wa_id: '16505551234' };
 const inbound = (item: object, contacts: object[] = [CONTACT]): string =>
   notification(messagesChange({ contacts, messages: [{ id: 'wamid.IN', timestamp: '1749416383', ...item }] }));
 
-test('a message that an advertisement led to says so', () => {
-  const referral = { source_type: 'ad', source_id: '120', source_url: 'https://fb.me/x' };
-  const text = { from: '16505551234', type: 'text', text: { body: 'Hi' } };
-  const isFromAd = (item: object) => read(inbound(item)).inbounds.map(({ rich }) => rich?.fromAdvertisement ?? false);
-  expect([...isFromAd({ ...text, referral }), ...isFromAd(text)]).toEqual([true, false]);
+test('a message says which advertisement led to it', () => {
+  const referral = {
+    source_type: 'ad',
+    source_id: '120',
+    source_url: 'https://fb.me/x',
+    headline: 'Summer',
+    media_type: 'image',
+    image_url: 'https://scontent.example/x',
+    ctwa_clid: 'ARAk',
+  };
+  const item = { from: '16505551234', type: 'text', text: { body: 'Hi' } };
+  expect(read(inbound({ ...item, referral })).inbounds[0]?.rich?.content).toEqual({
+    referral: {
+      sourceType: 'ad',
+      sourceId: '120',
+      sourceUrl: 'https://fb.me/x',
+      headline: 'Summer',
+      body: '',
+      mediaType: 'image',
+      mediaUrl: 'https://scontent.example/x',
+      thumbnailUrl: '',
+      ctwaClid: 'ARAk',
+    },
+  });
+  expect(read(inbound(item)).inbounds[0]?.rich).not.toHaveProperty('content');
+});
+
+const nfm = (response_json: string) => ({
+  interactive: { type: 'nfm_reply', nfm_reply: { name: 'flow', body: 'Sent', response_json } },
+});
+
+test.each<[string, object, object | undefined]>([
+  ['button', { button: { payload: 'order:7', text: 'Order' } }, { button: { text: 'Order', payload: 'order:7' } }],
+  [
+    'interactive',
+    { interactive: { type: 'button_reply', button_reply: { id: 'no', title: 'No' } } },
+    { button: { text: 'No', payload: 'no' } },
+  ],
+  [
+    'interactive',
+    { interactive: { type: 'list_reply', list_reply: { id: 'r1', title: 'Row', description: 'd' } } },
+    { list: { id: 'r1', title: 'Row', description: 'd' } },
+  ],
+  [
+    'interactive',
+    nfm(String.raw`{"flow_token":"t","n":1,"s":"a\u0000\ud800"}`),
+    { flow: { name: 'flow', response: { flow_token: 't', n: 1, s: 'a\ufffd' } } },
+  ],
+  ['interactive', nfm('{'), undefined],
+  [
+    'interactive',
+    nfm('{"a":'.repeat(9) + '{"b":{"c":1}}' + '}'.repeat(9)),
+    { flow: { name: 'flow', response: JSON.parse('{"a":'.repeat(9) + '{"b":null}' + '}'.repeat(9)) } },
+  ],
+  [
+    'order',
+    {
+      order: {
+        catalog_id: 'c',
+        text: 'Please',
+        product_items: [{ product_retailer_id: 'p1', quantity: 2, item_price: 9.5, currency: 'EUR' }],
+      },
+    },
+    {
+      order: {
+        catalogId: 'c',
+        text: 'Please',
+        items: [{ productId: 'p1', quantity: 2, price: 9.5, currency: 'EUR' }],
+      },
+    },
+  ],
+  [
+    'location',
+    { location: { latitude: 37.44, longitude: -122.16, name: 'Philz' } },
+    { location: { latitude: 37.44, longitude: -122.16, name: 'Philz', address: '', url: '' } },
+  ],
+  [
+    'contacts',
+    {
+      contacts: [
+        {
+          name: { formatted_name: 'John Smith' },
+          org: { company: 'ACME' },
+          phones: [{ phone: '+1 (983) 555-2319', type: 'WORK', wa_id: '19835552319' }],
+          emails: [{ email: 'j@example.com', type: 'WORK' }],
+        },
+      ],
+    },
+    {
+      contacts: [
+        {
+          name: 'John Smith',
+          organization: 'ACME',
+          phones: [{ phone: '+1 (983) 555-2319', type: 'WORK', whatsapp: '19835552319' }],
+          emails: ['j@example.com'],
+        },
+      ],
+    },
+  ],
+  [
+    'reaction',
+    { reaction: { message_id: 'wamid.A', emoji: '👍' } },
+    { replyTo: { networkId: 'wamid.A', messageId: null } },
+  ],
+  [
+    'text',
+    {
+      text: { body: 'x' },
+      context: {
+        from: '15550783881',
+        id: 'wamid.A',
+        referred_product: { catalog_id: 'c', product_retailer_id: 'p1' },
+      },
+    },
+    { replyTo: { networkId: 'wamid.A', messageId: null }, product: { catalogId: 'c', productId: 'p1' } },
+  ],
+  ['text', { text: { body: 'x' }, context: { frequently_forwarded: true } }, { forwarded: true }],
+])('the content of a message of the type %s is read: %j', (type, item, content) => {
+  expect(read(inbound({ from: '16505551234', type, ...item })).inbounds[0]?.rich?.content).toEqual(content);
 });
 
 test.each([
@@ -300,6 +414,29 @@ describe('an inbound message', () => {
       const [message] = read(inbound({ ...from, type: 'text', text: { body: 'x' } }, [contact])).inbounds;
       expect(message).toMatchObject({ source: 'US.1349', rich: { profileName: 'Anna' } });
     }
+  });
+
+  test('from a person with a number also has the user id, and one without it the number that is shared on request', () => {
+    const text = { type: 'text', text: { body: 'x' } };
+    const both = { from: '16505551234', from_user_id: 'US.1349', ...text };
+    const card = { origin: 'contact_request', name: {}, phones: [{ phone: '+1 650', wa_id: '16505551234' }] };
+    const shared = { from_user_id: 'US.1349', type: 'contacts', contacts: [card] };
+    const unasked = { ...shared, contacts: [{ ...card, origin: 'other' }] };
+    const aliases = [both, shared, unasked, { from: '16505551234', ...text }].map(
+      (item) => read(inbound(item)).inbounds[0]?.rich?.alias,
+    );
+    expect(aliases).toEqual(['US.1349', '+16505551234', undefined, undefined]);
+  });
+
+  test('in the field user_id_update the new user id of a person is a notice', () => {
+    const value = {
+      metadata: { display_phone_number: '15550783881', phone_number_id: NUMBER },
+      user_id_update: [{ user_id: { previous: 'US.1', current: 'US.2' }, timestamp: '1749416383' }, { user_id: {} }],
+    };
+    const found = read(notification({ field: 'user_id_update', value }));
+    const notice = { kind: 'moved', address: 'US.2' };
+    expect(found.inbounds).toMatchObject([{ source: 'US.1', destination: NUMBER, rich: { notice } }]);
+    expect(found.other).toMatchObject([{ field: 'user_id_update', why: 'unreadable' }]);
   });
 
   test('without a contact has no name', () => {

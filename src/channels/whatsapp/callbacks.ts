@@ -1,9 +1,9 @@
-import { isUserId, toE164 } from '../../core/phone.ts';
 import { isRecord } from '../../core/schema.ts';
 import { constantTimeEqual } from '../../core/secrets.ts';
-import type { Inbound, InboundMedia, InboundNotice, InboundType, Notice, Receipt, ReceiptState } from '../carrier.ts';
+import type { Inbound, Notice, Receipt, ReceiptState } from '../carrier.ts';
 import { getList, getMember, getText } from '../settings.ts';
 import { isSigned, readGraphError, statusOfFailure } from './client.ts';
+import { dateOf, readEpochSeconds, readInbound, readUserIdChange } from './inbound.ts';
 import { readQualityChange, readTemplateChange, type TemplateChange } from './templates.ts';
 
 /** The content of one callback request, in its order; any list may be empty. */
@@ -98,6 +98,7 @@ export function readWhatsappChanges(changes: readonly WabaChange[], owner: Chang
   for (const { wabaId, field, value } of changes) {
     if (field === 'messages') readMessages(value, wabaId, owner, found);
     else if (field === 'user_preferences') readPreferences(value, wabaId, found);
+    else if (field === 'user_id_update') readUserIdChanges(value, wabaId, owner, found);
     else if (TEMPLATE_FIELDS.has(field)) readTemplate(field, value, wabaId, found);
     else readOther(field, value, wabaId, found);
   }
@@ -168,6 +169,17 @@ function readMessages(value: unknown, wabaId: string, owner: ChangeOwner, found:
   if (getList(value, 'errors').length > 0) skip('errors', 'field');
 }
 
+function readUserIdChanges(value: unknown, wabaId: string, owner: ChangeOwner, found: Found): void {
+  const metadata = getMember(value, 'metadata');
+  const phoneNumberId = getText(metadata, 'phone_number_id');
+  const isOurs = owner.phoneNumberIds.includes(phoneNumberId);
+  for (const item of getList(value, 'user_id_update')) {
+    const change = isOurs ? readUserIdChange(item, metadata) : null;
+    if (change) found.inbounds.push(change);
+    else found.other.push({ field: 'user_id_update', wabaId, phoneNumberId, why: isOurs ? 'unreadable' : 'foreign' });
+  }
+}
+
 /**
  * Reads which people stopped or resumed marketing messages
  * (developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/user_preferences).
@@ -187,179 +199,6 @@ const PREFERENCES: ReadonlyMap<string, boolean> = new Map([
   ['stop', false],
   ['resume', true],
 ]);
-
-/** The type of a message, its readable text, and its file; or a notice. */
-type InboundContent = {
-  readonly type: InboundType;
-  readonly text: string;
-  readonly media?: InboundMedia | null;
-  readonly notice?: InboundNotice;
-};
-
-/** The network allows 4,096 characters; longer texts are cut here. */
-const MAX_TEXT_LENGTH = 16_384;
-
-/**
- * Reads one inbound message (Cloud API, webhooks); null without a sender or an id, `nothing` if it has nothing to read:
- * a removed reaction, a welcome request, a type that is not known. The source is the number in digits,
- * or the business-scoped user id of a person who shows no number. `metadata` names the number that it was sent to.
- * `raw` is the item itself, which also holds the quoted message, the advertisement that led to it, or an order.
- */
-function readInbound(item: unknown, metadata: unknown, contacts: readonly unknown[]): Inbound | 'nothing' | null {
-  const id = getText(item, 'id');
-  const userId = getText(item, 'from_user_id') || getText(item, 'user_id') || userIdIn(contacts);
-  const source = formerAddressIn(item) || getText(item, 'from') || userId;
-  if (id === '' || source === '') return null;
-  const { type, text, media = null, notice } = readContent(item);
-  if (text.trim() === '' && media === null && !notice && !(type in MAY_BE_EMPTY)) return 'nothing';
-  return {
-    source,
-    destination: getText(metadata, 'phone_number_id'),
-    text: text.slice(0, MAX_TEXT_LENGTH).toWellFormed(),
-    concat: null,
-    raw: Buffer.from(JSON.stringify(item)),
-    rich: {
-      channel: 'WHATSAPP',
-      id,
-      messageType: type,
-      at: readEpochSeconds(item, 'timestamp'),
-      profileName: profileNameOf(source, contacts),
-      ownNumber: digitsOf(getText(metadata, 'display_phone_number')),
-      media,
-      ...(isRecord(getMember(item, 'referral')) && { fromAdvertisement: true }),
-      ...(notice && { notice }),
-    },
-  };
-}
-
-/** Types of messages whose content may be in the item alone. */
-const MAY_BE_EMPTY = { TEXT: true, BUTTON: true, LOCATION: true, CONTACTS: true } as const;
-
-/** Graph writes numbers for people: +351 900 000 001. */
-const digitsOf = (number: string): string | null => number.replace(/\D/g, '') || null;
-
-/** Returns the user id of the sender. Without a number in the item, the only contact of the request is its sender. */
-const userIdIn = (contacts: readonly unknown[]): string =>
-  contacts.length === 1 ? getText(contacts[0], 'user_id') : '';
-
-function profileNameOf(source: string, contacts: readonly unknown[]): string | null {
-  const own = contacts.find((contact) => [getText(contact, 'wa_id'), getText(contact, 'user_id')].includes(source));
-  return getText(getMember(own, 'profile'), 'name') || null;
-}
-
-const FILE_TYPES: ReadonlyMap<string, InboundType> = new Map([
-  ['image', 'IMAGE'],
-  ['video', 'VIDEO'],
-  ['audio', 'AUDIO'],
-  ['document', 'DOCUMENT'],
-  ['sticker', 'STICKER'],
-]);
-
-function readContent(item: unknown): InboundContent {
-  const type = getText(item, 'type');
-  const content = getMember(item, type);
-  const file = FILE_TYPES.get(type);
-  if (file) return { type: file, text: getText(content, 'caption'), media: mediaOf(content) };
-  switch (type) {
-    case 'text':
-      return { type: 'TEXT', text: getText(content, 'body') };
-    case 'location':
-      return { type: 'LOCATION', text: locationText(content) };
-    case 'contacts':
-      return { type: 'CONTACTS', text: getList(item, 'contacts').map(contactText).join('\n') };
-    case 'reaction':
-      return { type: 'REACTION', text: getText(content, 'emoji') };
-    case 'button':
-      return { type: 'BUTTON', text: getText(content, 'text') || getText(content, 'payload') };
-    case 'interactive':
-      return { type: 'BUTTON', text: replyText(content) };
-    case 'edit':
-      // The new text is a new message; the one that it replaces stays above it.
-      return readEdited(getMember(content, 'message'));
-    case 'revoke':
-      return noticeOf({ kind: 'deleted', messageId: getText(content, 'original_message_id') });
-    case 'system':
-      return readSystem(content);
-    default:
-      return { type: 'OTHER', text: otherText(type, item) };
-  }
-}
-
-const readEdited = (message: unknown): InboundContent =>
-  getText(message, 'type') === 'edit' ? NOTHING : readContent(message);
-
-const noticeOf = (notice: InboundNotice): InboundContent => ({ type: 'OTHER', text: '', notice });
-const NOTHING: InboundContent = { type: 'OTHER', text: '' };
-
-/**
- * Reads a system message (Cloud API, system messages webhook): the new number or user id of a person. Other changes,
- * such as that of a security code, need no action.
- */
-function readSystem(content: unknown): InboundContent {
-  const kind = getText(content, 'type');
-  const number = toE164(getText(content, 'wa_id') || getText(content, 'new_wa_id'));
-  if (NUMBER_CHANGES.has(kind) && number !== null) return noticeOf({ kind: 'moved', address: number });
-  const userId = getText(content, 'user_id');
-  return kind === 'user_changed_user_id' && isUserId(userId) ? noticeOf({ kind: 'moved', address: userId }) : NOTHING;
-}
-
-/** The second one is the name in versions of the Graph API before 2023. */
-const NUMBER_CHANGES: ReadonlySet<string> = new Set(['user_changed_number', 'customer_changed_number']);
-
-/** Returns the user id that a person had before it changed; '' for any other item. */
-const formerAddressIn = (item: unknown): string => {
-  const system = getText(item, 'type') === 'system' ? getMember(item, 'system') : null;
-  return getText(system, 'type') === 'user_changed_user_id' ? getText(system, 'previous_user_id') : '';
-};
-
-function mediaOf(content: unknown): InboundMedia | null {
-  const id = getText(content, 'id');
-  if (id === '') return null;
-  // Newer payloads also contain a URL that needs our token; a fresh one can be requested by the id.
-  return {
-    id,
-    url: null,
-    mimeType: getText(content, 'mime_type') || null,
-    fileName: getText(content, 'filename') || null,
-  };
-}
-
-function locationText(content: unknown): string {
-  const [latitude, longitude] = [getMember(content, 'latitude'), getMember(content, 'longitude')];
-  const place = typeof latitude === 'number' && typeof longitude === 'number' ? `${latitude}, ${longitude}` : '';
-  return joinParts([getText(content, 'name'), getText(content, 'address'), place]);
-}
-
-function contactText(card: unknown): string {
-  const phones = getList(card, 'phones').map((phone) => getText(phone, 'phone'));
-  return joinParts([getText(getMember(card, 'name'), 'formatted_name'), ...phones]);
-}
-
-/**
- * Returns the text of a pressed button, a chosen list row, or the replies in a flow, which are JSON in the flow's own
- * format.
- */
-function replyText(content: unknown): string {
-  const reply = getMember(content, getText(content, 'type'));
-  return getText(reply, 'title') || joinParts([getText(reply, 'body'), getText(reply, 'response_json')]);
-}
-
-/** The readable text of an order, or of a message type that the network does not pass on. */
-function otherText(type: string, item: unknown): string {
-  if (type === 'order') return orderText(getMember(item, 'order'));
-  const [error] = getList(item, 'errors');
-  return getText(getMember(item, type), 'body') || getText(error, 'title');
-}
-
-function orderText(order: unknown): string {
-  const products = getList(order, 'product_items').map((product) => {
-    const quantity = getMember(product, 'quantity');
-    return `${typeof quantity === 'number' ? quantity : 1} × ${getText(product, 'product_retailer_id')}`;
-  });
-  return joinParts([getText(order, 'text'), ...products]);
-}
-
-const joinParts = (parts: readonly string[]): string => parts.filter((part) => part !== '').join(', ');
 
 /** States by status. `sent` only means that the network has the message; an unknown status leads to UNKNOWN. */
 const STATES: ReadonlyMap<string, ReceiptState> = new Map([
@@ -415,17 +254,6 @@ const errorsText = (errors: readonly { readonly code: number; readonly text: str
     .join('; ')
     .slice(0, MAX_RAW_LENGTH)
     .toWellFormed();
-
-/** The year 2200, far below the latest instant that PostgreSQL and JavaScript both support. */
-const LATEST_SECONDS = 7_258_118_400;
-
-/** Reads a member with seconds since the epoch, as a string of digits; null for anything else. */
-const readEpochSeconds = (item: unknown, name: string): Date | null => dateOf(getText(item, name));
-
-function dateOf(written: string): Date | null {
-  const seconds = /^\d{1,10}$/.test(written) ? Number(written) : Number.NaN;
-  return seconds <= LATEST_SECONDS ? new Date(seconds * 1000) : null;
-}
 
 /** Fields about the account and its numbers, for the operator; the API itself rejects whatever they forbid. */
 const ACCOUNT_FIELDS: ReadonlySet<string> = new Set([

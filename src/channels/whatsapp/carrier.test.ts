@@ -82,6 +82,16 @@ describe('a message', () => {
     expect(outcome).toMatchObject({ kind: 'accepted', held: 'held_for_quality_assessment' });
   });
 
+  test.each([
+    ['by another number', '351912340001', ['+351912340009']],
+    ['by another form of the number, which we know', '5215512340002', undefined],
+  ])('to a person whom the network knows %s says so', async (_, waId, aliases) => {
+    const { graph, carrier } = await bound();
+    graph.script.outcomes = { '0001': { waId: '351912340009' }, '0002': { waId: '525512340002' } };
+    const outcome = await carrier.submit(templateTo(`+${waId}`));
+    expect(outcome).toEqual({ kind: 'accepted', carrierIds: [expect.any(String)], ...(aliases && { aliases }) });
+  });
+
   test('without content is sent as its text', async () => {
     const { graph, carrier } = await bound();
     await carrier.submit(submission({ sender: NUMBER, body: 'Olá' }));

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { isUserId } from '../../core/phone.ts';
+import { isUserId, personOf, toE164 } from '../../core/phone.ts';
 import type { Carrier, CarrierHost, CarrierState, Outcome, Submission } from '../carrier.ts';
 import { createGate, createLink, type Gate, retryAfterMs } from '../http-client.ts';
 import { getList, getText } from '../settings.ts';
@@ -219,7 +219,8 @@ function messageOf({ messageId, destination, body, content, binary }: Submission
   };
 }
 
-function readAnswer(answer: GraphAnswer, { messageId }: Submission): Verdict {
+function readAnswer(answer: GraphAnswer, submission: Submission): Verdict {
+  const { messageId } = submission;
   if (answer.kind === 'failed') {
     return { kind: 'done', outcome: answer.written ? unknown(answer.reason, messageId) : NOT_SENT };
   }
@@ -237,20 +238,42 @@ function readAnswer(answer: GraphAnswer, { messageId }: Submission): Verdict {
       minPauseMs,
     };
   }
-  if (status >= 200 && status <= 299) return { kind: 'done', outcome: accepted(json, messageId) };
+  if (status >= 200 && status <= 299) return { kind: 'done', outcome: accepted(json, submission) };
   // A proxy in front of the API returns 5xx too, and then the message may or may not have reached the API.
   const text = `The API answered ${status} with an unexpected body`;
   if (status >= 500) return { kind: 'done', outcome: unknown(text, messageId) };
   return { kind: 'error', errorClass: classOfHttp(status), code: `HTTP_${status}`, text, advice: text, minPauseMs };
 }
 
-function accepted(json: unknown, messageId: string): Outcome {
+function accepted(json: unknown, { messageId, destination }: Submission): Outcome {
   const [message] = getList(json, 'messages');
   const id = getText(message, 'id');
   if (id === '') return unknown('The API answered without a message id', messageId);
   const status = getText(message, 'message_status');
-  return { kind: 'accepted', carrierIds: [id], ...(HELD_STATUSES.includes(status) && { held: status }) };
+  const aliases = aliasesIn(json, destination);
+  return {
+    kind: 'accepted',
+    carrierIds: [id],
+    ...(HELD_STATUSES.includes(status) && { held: status }),
+    ...(aliases.length > 0 && { aliases }),
+  };
 }
+
+/**
+ * Returns the addresses by which the network knows the recipient, other than the one that we sent to: `wa_id` is the
+ * number with which the person once signed up (Cloud API, messages).
+ */
+function aliasesIn(json: unknown, destination: string): readonly string[] {
+  const [contact] = getList(json, 'contacts');
+  const [number, userId] = [`+${getText(contact, 'wa_id')}`, getText(contact, 'user_id')];
+  const isOther = number !== destination && !isUserId(destination) && toE164(number) === number;
+  if (!isOther && (userId === '' || userId === destination)) return NO_ALIASES;
+  return [
+    ...(isOther && personOf(number) !== personOf(destination) ? [number] : []),
+    ...(isUserId(userId) && userId !== destination ? [userId] : []),
+  ];
+}
+const NO_ALIASES: readonly string[] = [];
 
 /** The statuses of messages that the network holds back while it paces a new template: they are sent later, or fail. */
 const HELD_STATUSES: readonly string[] = ['held_for_quality_assessment', 'paused'];

@@ -42,6 +42,7 @@ import {
 import { ContactPane, ConversationHeader } from './conversation-header.tsx';
 import { LoadMore } from './drafts.tsx';
 import classes from './inbox.module.css';
+import { MessageContent } from './message-content.tsx';
 import { CONVERSATION } from './use-keys.ts';
 import { listMessages, type Message, messagesOf, olderThan, threadKey, useReportPresence } from './use-live.ts';
 
@@ -110,6 +111,7 @@ function withNotes(messages: readonly Message[], notes: readonly Note[], hasOlde
 /** The entries with a line at the start of each day. */
 function withDays(entries: readonly Entry[], conversation: Conversation): ReactNode[] {
   let day = '';
+  const texts = new Map(entries.flatMap((entry) => ('message' in entry ? [[entry.message.id, entry.message.text]] : [])));
   return entries.flatMap((entry) => {
     const its = new Date(entry.at).toDateString();
     const line = its === day ? [] : [<DayLine key={its} value={entry.at} />];
@@ -119,7 +121,12 @@ function withDays(entries: readonly Entry[], conversation: Conversation): ReactN
     const { message } = entry;
     return [
       ...line,
-      <Bubble key={message.id} message={message} name={conversation.contact.name} />,
+      <Bubble
+        key={message.id}
+        message={message}
+        name={conversation.contact.name}
+        quotedText={texts.get(message.content?.replyTo?.messageId ?? '')}
+      />,
       ...(message.consent
         ? [<Consent key={`${message.id} consent`} message={message} conversation={conversation} />]
         : []),
@@ -215,21 +222,25 @@ type BubbleProps = {
   readonly message: Message;
   /** The name of the person. */
   readonly name: string;
+  /** The text of the message that this one answers. */
+  readonly quotedText: string | undefined;
 };
 
 /** One message: the person's on the left, replies on the right. */
-function Bubble({ message, name }: BubbleProps) {
+function Bubble({ message, name, quotedText }: BubbleProps) {
   const { t } = useTranslation('inbox');
   const { clock, exact } = useFormat();
-  const { direction, text, messageType, media, timestamp, deliveryStatus } = message;
+  const { direction, text, messageType, media, content, timestamp, deliveryStatus } = message;
   const isOurs = direction === 'OUTBOUND';
   const sentAt = new Date(timestamp);
   return (
     <li className={classes.bubble} data-ours={isOurs}>
       <VisuallyHidden>{isOurs ? t('weWrote') : t('theyWrote', { name })}</VisuallyHidden>
+      {content && <MessageContent content={content} quotedText={quotedText} />}
       {media && <MediaView media={media} messageType={messageType} />}
       {text !== '' ? (
-        <MessageText text={text} />
+        // The text of a form is its fields as JSON.
+        !content?.flow && <MessageText text={text} />
       ) : (
         !media && (
           <Text size="sm" fs="italic">
