@@ -17576,6 +17576,85 @@ export interface operations {
                                 fileName: string | null;
                                 sizeBytes: number | null;
                             } | null;
+                            content: {
+                                /** @description A pressed button (WhatsApp, RCS). */
+                                button?: {
+                                    text: string;
+                                    /** @description The data that you gave the button. */
+                                    payload: string;
+                                };
+                                /** @description A chosen row of a list (WhatsApp). */
+                                list?: {
+                                    /** @description The id that you gave the row. */
+                                    id: string;
+                                    title: string;
+                                    description: string;
+                                };
+                                /** @description A completed form, in its own format (WhatsApp). */
+                                flow?: {
+                                    name: string;
+                                    response: {
+                                        [key: string]: unknown;
+                                    };
+                                };
+                                replyTo?: {
+                                    /** @description Its id at the network. */
+                                    networkId: string;
+                                    messageId: string | null;
+                                };
+                                /** @description True: the person has forwarded it (WhatsApp). */
+                                forwarded?: boolean;
+                                /** @description The product that the person asks about (WhatsApp). */
+                                product?: {
+                                    catalogId: string;
+                                    productId: string;
+                                };
+                                referral?: {
+                                    /** @description `ad` or `post`. */
+                                    sourceType: string;
+                                    sourceId: string;
+                                    sourceUrl: string;
+                                    headline: string;
+                                    body: string;
+                                    /** @description `image` or `video`. */
+                                    mediaType: string;
+                                    mediaUrl: string;
+                                    thumbnailUrl: string;
+                                    /** @description The id of the click, for advertisers' reports to Meta. Empty for posts. */
+                                    ctwaClid: string;
+                                };
+                                location?: {
+                                    latitude: number;
+                                    longitude: number;
+                                    name: string;
+                                    address: string;
+                                    url: string;
+                                };
+                                contacts?: {
+                                    name: string;
+                                    organization: string;
+                                    phones: {
+                                        /** @description As the card has it. */
+                                        phone: string;
+                                        type: string;
+                                        /** @description The number on WhatsApp in digits, if it is there. */
+                                        whatsapp: string;
+                                    }[];
+                                    emails: string[];
+                                }[];
+                                order?: {
+                                    catalogId: string;
+                                    text: string;
+                                    items: {
+                                        /** @description The id of the product at its seller. */
+                                        productId: string;
+                                        quantity: number;
+                                        /** @description Of one item, in units of the currency. */
+                                        price: number;
+                                        currency: string;
+                                    }[];
+                                };
+                            } | null;
                             deliveryStatus: ("UNKNOWN" | "ACCEPTED" | "REJECTED" | "DELIVERED" | "EXPIRED" | "DELETED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED" | "READ") | null;
                             consent: ("OPTED_OUT" | "OPTED_IN") | null;
                             /**
@@ -18061,6 +18140,85 @@ export interface operations {
                             fileName: string | null;
                             sizeBytes: number | null;
                         } | null;
+                        content: {
+                            /** @description A pressed button (WhatsApp, RCS). */
+                            button?: {
+                                text: string;
+                                /** @description The data that you gave the button. */
+                                payload: string;
+                            };
+                            /** @description A chosen row of a list (WhatsApp). */
+                            list?: {
+                                /** @description The id that you gave the row. */
+                                id: string;
+                                title: string;
+                                description: string;
+                            };
+                            /** @description A completed form, in its own format (WhatsApp). */
+                            flow?: {
+                                name: string;
+                                response: {
+                                    [key: string]: unknown;
+                                };
+                            };
+                            replyTo?: {
+                                /** @description Its id at the network. */
+                                networkId: string;
+                                messageId: string | null;
+                            };
+                            /** @description True: the person has forwarded it (WhatsApp). */
+                            forwarded?: boolean;
+                            /** @description The product that the person asks about (WhatsApp). */
+                            product?: {
+                                catalogId: string;
+                                productId: string;
+                            };
+                            referral?: {
+                                /** @description `ad` or `post`. */
+                                sourceType: string;
+                                sourceId: string;
+                                sourceUrl: string;
+                                headline: string;
+                                body: string;
+                                /** @description `image` or `video`. */
+                                mediaType: string;
+                                mediaUrl: string;
+                                thumbnailUrl: string;
+                                /** @description The id of the click, for advertisers' reports to Meta. Empty for posts. */
+                                ctwaClid: string;
+                            };
+                            location?: {
+                                latitude: number;
+                                longitude: number;
+                                name: string;
+                                address: string;
+                                url: string;
+                            };
+                            contacts?: {
+                                name: string;
+                                organization: string;
+                                phones: {
+                                    /** @description As the card has it. */
+                                    phone: string;
+                                    type: string;
+                                    /** @description The number on WhatsApp in digits, if it is there. */
+                                    whatsapp: string;
+                                }[];
+                                emails: string[];
+                            }[];
+                            order?: {
+                                catalogId: string;
+                                text: string;
+                                items: {
+                                    /** @description The id of the product at its seller. */
+                                    productId: string;
+                                    quantity: number;
+                                    /** @description Of one item, in units of the currency. */
+                                    price: number;
+                                    currency: string;
+                                }[];
+                            };
+                        } | null;
                         deliveryStatus: ("UNKNOWN" | "ACCEPTED" | "REJECTED" | "DELIVERED" | "EXPIRED" | "DELETED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED" | "READ") | null;
                         consent: ("OPTED_OUT" | "OPTED_IN") | null;
                         /**
@@ -18213,6 +18371,85 @@ export interface operations {
                             mimeType: string | null;
                             fileName: string | null;
                             sizeBytes: number | null;
+                        } | null;
+                        content: {
+                            /** @description A pressed button (WhatsApp, RCS). */
+                            button?: {
+                                text: string;
+                                /** @description The data that you gave the button. */
+                                payload: string;
+                            };
+                            /** @description A chosen row of a list (WhatsApp). */
+                            list?: {
+                                /** @description The id that you gave the row. */
+                                id: string;
+                                title: string;
+                                description: string;
+                            };
+                            /** @description A completed form, in its own format (WhatsApp). */
+                            flow?: {
+                                name: string;
+                                response: {
+                                    [key: string]: unknown;
+                                };
+                            };
+                            replyTo?: {
+                                /** @description Its id at the network. */
+                                networkId: string;
+                                messageId: string | null;
+                            };
+                            /** @description True: the person has forwarded it (WhatsApp). */
+                            forwarded?: boolean;
+                            /** @description The product that the person asks about (WhatsApp). */
+                            product?: {
+                                catalogId: string;
+                                productId: string;
+                            };
+                            referral?: {
+                                /** @description `ad` or `post`. */
+                                sourceType: string;
+                                sourceId: string;
+                                sourceUrl: string;
+                                headline: string;
+                                body: string;
+                                /** @description `image` or `video`. */
+                                mediaType: string;
+                                mediaUrl: string;
+                                thumbnailUrl: string;
+                                /** @description The id of the click, for advertisers' reports to Meta. Empty for posts. */
+                                ctwaClid: string;
+                            };
+                            location?: {
+                                latitude: number;
+                                longitude: number;
+                                name: string;
+                                address: string;
+                                url: string;
+                            };
+                            contacts?: {
+                                name: string;
+                                organization: string;
+                                phones: {
+                                    /** @description As the card has it. */
+                                    phone: string;
+                                    type: string;
+                                    /** @description The number on WhatsApp in digits, if it is there. */
+                                    whatsapp: string;
+                                }[];
+                                emails: string[];
+                            }[];
+                            order?: {
+                                catalogId: string;
+                                text: string;
+                                items: {
+                                    /** @description The id of the product at its seller. */
+                                    productId: string;
+                                    quantity: number;
+                                    /** @description Of one item, in units of the currency. */
+                                    price: number;
+                                    currency: string;
+                                }[];
+                            };
                         } | null;
                         deliveryStatus: ("UNKNOWN" | "ACCEPTED" | "REJECTED" | "DELIVERED" | "EXPIRED" | "DELETED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED" | "READ") | null;
                         consent: ("OPTED_OUT" | "OPTED_IN") | null;

@@ -155,16 +155,18 @@ export async function mergeThreads(tx: Db, merges: readonly Merge[]): Promise<vo
 
 async function mergeThread(tx: Db, { accountId, peer, chatId, stays }: MergedThread): Promise<void> {
   if (stays === null) {
-    await exec(
-      tx,
-      sql`UPDATE conversation SET peer = ${peer} WHERE account_id = ${accountId} AND chat_id = ${chatId}`,
-    );
+    await exec(tx, sql`UPDATE conversation SET peer = ${peer} WHERE account_id = ${accountId} AND chat_id = ${chatId}`);
     return publish(tx, accountId, [{ chatId, messageId: null }]);
   }
   const changed = await moveThread(tx, { accountId, from: chatId, to: stays });
   const detail = { from: chatId, to: stays };
   await recordAudit(tx, operatorAuthor(accountId), { action: 'person.merge', subject: `number:${peer}`, detail });
-  const events = [stays, chatId].map((id) => ({ accountId, kind: 'conversation' as const, chatId: id, messageId: null }));
+  const events = [stays, chatId].map((id) => ({
+    accountId,
+    kind: 'conversation' as const,
+    chatId: id,
+    messageId: null,
+  }));
   await publishInboxChanges(tx, { changed: changed ? [changed] : [], events });
 }
 

@@ -151,7 +151,13 @@ export async function insertReply(tx: Db, { accountId, id, ends, composed, at }:
     ],
   });
   const { at: _, ...rest } = message;
-  return { ...rest, chatId, content: null, media: media && toMediaOut(media, file ?? undefined), ...waitingFields(draft, at) };
+  return {
+    ...rest,
+    chatId,
+    content: null,
+    media: media && toMediaOut(media, file ?? undefined),
+    ...waitingFields(draft, at),
+  };
 }
 
 /** The status and time of a message that is waiting, as tracking reports them. */

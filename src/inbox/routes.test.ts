@@ -423,6 +423,7 @@ describe('a reply', () => {
         media: null,
         deliveryStatus: 'ACCEPTED',
         consent: null,
+        content: null,
         timestamp: expect.any(String),
       },
     ]);

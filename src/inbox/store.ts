@@ -308,7 +308,10 @@ export type ThreadMessage = RowOf<typeof THREAD_MESSAGE>;
 
 type InThread = { readonly accountId: number; readonly chatId: string };
 
-export const insertThreadMessages = (db: Db, rows: readonly (Omit<ThreadMessage, 'content'> & InThread)[]): Promise<number> =>
+export const insertThreadMessages = (
+  db: Db,
+  rows: readonly (Omit<ThreadMessage, 'content'> & InThread)[],
+): Promise<number> =>
   exec(
     db,
     insertRows(

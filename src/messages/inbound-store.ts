@@ -286,10 +286,7 @@ export type NewInboundMessage = {
 };
 
 /** Details that only networks other than SMS provide about a message; stored with it, `at` as text. */
-export type InboundDetails = Pick<
-  RichInbound,
-  'id' | 'profileName' | 'ownNumber' | 'media' | 'alias' | 'notice'
-> & {
+export type InboundDetails = Pick<RichInbound, 'id' | 'profileName' | 'ownNumber' | 'media' | 'alias' | 'notice'> & {
   readonly at: string | null;
 };
 
@@ -303,7 +300,7 @@ const QUOTABLE_MS = 30 * DAY_MS;
  * Finds the messages that people quote among those sent and received in the last 30 days: our ids by those at the
  * network.
  */
-export async function findQuoted(db: Db, quoted: readonly Quoted[]): Promise<ReadonlyMap<string, string>> {
+async function findQuoted(db: Db, quoted: readonly Quoted[]): Promise<ReadonlyMap<string, string>> {
   const rows = await many<{ networkId: string; id: string }>(
     db,
     sql`WITH u AS (SELECT DISTINCT * FROM ${rowsOf(quoted, {
@@ -319,6 +316,24 @@ export async function findQuoted(db: Db, quoted: readonly Quoted[]): Promise<Rea
         JOIN inbound_message m ON m.account_id = u.account_id AND m.details ->> 'id' = u.network_id`,
   );
   return new Map(rows.map(({ networkId, id }) => [networkId, id]));
+}
+
+/** Completes the messages that people quote with our ids of them. */
+export async function withQuoted(
+  tx: Db,
+  messages: readonly NewInboundMessage[],
+): Promise<readonly NewInboundMessage[]> {
+  const quoted = messages.flatMap(({ accountId, connectionId, content }) =>
+    content?.replyTo ? [{ accountId, connectionId, networkId: content.replyTo.networkId }] : [],
+  );
+  if (quoted.length === 0) return messages;
+  const idOfQuoted = await findQuoted(tx, quoted);
+  return messages.map((message) => {
+    const { replyTo, ...content } = message.content ?? {};
+    if (!replyTo) return message;
+    const messageId = idOfQuoted.get(replyTo.networkId) ?? null;
+    return { ...message, content: { ...content, replyTo: { ...replyTo, messageId } } };
+  });
 }
 
 /** Stores whole messages. */

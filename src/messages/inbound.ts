@@ -288,11 +288,11 @@ const toWhole = ({ connectionId, inbound }: CarrierInbound): Whole[] => {
 
 const PLAIN = { channel: 'SMS', messageType: 'TEXT', details: null, content: null } as const;
 
-const toRich = ({ channel, messageType, at, content = null, ...rich }: RichInbound) => ({
+const toRich = ({ channel, messageType, at, content, ...rich }: RichInbound) => ({
   channel,
   messageType,
   details: { ...rich, at: at && at.toISOString() },
-  content,
+  content: content ?? null,
 });
 
 const toPart = ({ connectionId, inbound }: CarrierInbound): db.NewPart[] => {
@@ -354,7 +354,7 @@ async function insertServed(
   // Ids made in the same millisecond are not in order, but the messages of a conversation are.
   const ids = messages.map(newId).sort();
   const named = messages.map((message, index) => ({ ...message, id: ids[index] ?? newId() }));
-  const all = await withQuoted(tx, named);
+  const all = await db.withQuoted(tx, named);
   const owned = all.filter(({ details }) => !details?.notice);
   await db.insertInboundMessages(tx, owned);
   await onInbound(tx, all.flatMap(toArrival));
@@ -364,21 +364,6 @@ async function insertServed(
     tx,
     owned.filter(({ accountId }) => accountId !== NO_ACCOUNT_ID),
   );
-}
-
-/** Completes the messages that people quote with our ids of them. */
-async function withQuoted(tx: Db, messages: readonly db.NewInboundMessage[]): Promise<readonly db.NewInboundMessage[]> {
-  const quoted = messages.flatMap(({ accountId, connectionId, content }) =>
-    content?.replyTo ? [{ accountId, connectionId, networkId: content.replyTo.networkId }] : [],
-  );
-  if (quoted.length === 0) return messages;
-  const idOfQuoted = await db.findQuoted(tx, quoted);
-  return messages.map((message) => {
-    const { replyTo, ...content } = message.content ?? {};
-    if (!replyTo) return message;
-    const messageId = idOfQuoted.get(replyTo.networkId) ?? null;
-    return { ...message, content: { ...content, replyTo: { ...replyTo, messageId } } };
-  });
 }
 
 /** Serializes a message for another cell: JSON has neither bytes nor times. */

@@ -72,7 +72,8 @@ test('a rejection by Meta because the person stopped marketing is remembered for
     accountId: id,
   }));
   for (const result of results) await burst(pool, (tx) => [settleOutcomes(tx, [result], false)]);
-  expect((await findAccount(pool, { reference: String(accountId) })).hasOptOuts).toBe(true);
+  const { rows } = await pool.query('SELECT has_opt_outs AS "isKnown" FROM account WHERE id = $1', [accountId]);
+  expect(rows).toEqual([{ isKnown: true }]);
   expect(await send(true)).toEqual({ kind: 'refused', refusal: 'marketing_stopped' });
   expect(await listOptOutsOf(pool, { accountId: other.accountId, phoneNumber: NUMBER })).toEqual([]);
 });

@@ -4,6 +4,7 @@ import { newMessage, resultOf } from '../../test/support/queue.ts';
 import { burst, transaction } from '../core/db/transaction.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import { applyConsentWords, listOptOutsOf, optOut } from './consent.ts';
+import { jobOf } from './load.ts';
 import { applyMarketingChoices, recordMarketingStops } from './marketing-stops.ts';
 import { insertMessages } from './new-messages.ts';
 import { findPersons, keyOfPerson, learnAddresses } from './person-aliases.ts';
@@ -81,8 +82,8 @@ test('the number that the network states for a recipient is learnt with the outc
   const message = newMessage({ accountId, channel: 'WHATSAPP', destination: NUMBER });
   await insertMessages(pool, [message]);
   const outcome = { kind: 'accepted', carrierIds: ['wamid.1'], aliases: [FORMER, USER_ID] } as const;
-  const job = { ...resultOf(message.id, outcome), accountId };
-  await burst(pool, (tx) => [settleOutcomes(tx, [job], false)]);
+  const result = resultOf(message.id, outcome, { accountId, job: jobOf(message) });
+  await burst(pool, (tx) => [settleOutcomes(tx, [result], false)]);
   expect(await personOfAddress(FORMER)).toBe(NUMBER);
   expect(await personOfAddress(USER_ID)).toBe(NUMBER);
 });

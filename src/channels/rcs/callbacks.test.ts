@@ -110,12 +110,7 @@ describe('messages from a person', () => {
       'OK',
       { button: { text: 'OK', payload: 'ok_1' } },
     ],
-    [
-      { suggestionResponse: { postbackData: 'ok_1' } },
-      'BUTTON',
-      'ok_1',
-      { button: { text: '', payload: 'ok_1' } },
-    ],
+    [{ suggestionResponse: { postbackData: 'ok_1' } }, 'BUTTON', 'ok_1', { button: { text: '', payload: 'ok_1' } }],
     [
       { location: { latitude: 38.7, longitude: -9.1 } },
       'LOCATION',

@@ -51,8 +51,8 @@ function readLocation(location: unknown): MessageContent {
   const [latitude, longitude] = [degrees('latitude'), degrees('longitude')];
   if (latitude === undefined || longitude === undefined || !Number.isFinite(latitude + longitude))
     return withoutMedia('LOCATION', '');
-  const location = { latitude, longitude, name: '', address: '', url: '' };
-  return { ...withoutMedia('LOCATION', `${latitude},${longitude}`), content: { location } };
+  const place = { latitude, longitude, name: '', address: '', url: '' };
+  return { ...withoutMedia('LOCATION', `${latitude},${longitude}`), content: { location: place } };
 }
 
 const TYPES: Readonly<Record<string, InboundType>> = { image: 'IMAGE', video: 'VIDEO', audio: 'AUDIO' };

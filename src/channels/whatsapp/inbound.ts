@@ -22,15 +22,19 @@ const MAX_TEXT_LENGTH = 16_384;
  * a removed reaction, a welcome request, a type that is not known. The source is the number in digits,
  * or the business-scoped user id of a person who shows no number. `metadata` names the number that it was sent to.
  */
-export function readInbound(item: unknown, metadata: unknown, contacts: readonly unknown[]): Inbound | 'nothing' | null {
+export function readInbound(
+  item: unknown,
+  metadata: unknown,
+  contacts: readonly unknown[],
+): Inbound | 'nothing' | null {
   const id = getText(item, 'id');
   const userId = getText(item, 'from_user_id') || getText(item, 'user_id') || userIdIn(contacts);
   const source = formerAddressIn(item) || getText(item, 'from') || userId;
   if (id === '' || source === '') return null;
   const { type, text, media = null, notice, content } = readContent(item);
   const all = { ...content, ...readContext(item) };
-  const alias = source === userId ? sharedNumber(item) : isUserId(userId) ? userId : null;
-  if (text.trim() === '' && media === null && !notice && !(type in MAY_BE_EMPTY)) return 'nothing';
+  const alias = notice ? null : otherAddressIn(item, source, userId);
+  if (!notice && isEmpty({ type, text, media })) return 'nothing';
   return {
     source,
     destination: getText(metadata, 'phone_number_id'),
@@ -45,7 +49,7 @@ export function readInbound(item: unknown, metadata: unknown, contacts: readonly
       profileName: profileNameOf(source, contacts),
       ownNumber: digitsOf(getText(metadata, 'display_phone_number')),
       media,
-      ...(alias !== null && !notice && { alias }),
+      ...(alias !== null && { alias }),
       ...(Object.keys(all).length > 0 && { content: all }),
       ...(notice && { notice }),
     },
@@ -55,12 +59,21 @@ export function readInbound(item: unknown, metadata: unknown, contacts: readonly
 /** Types of messages whose content may be in the item alone. */
 const MAY_BE_EMPTY = { TEXT: true, BUTTON: true, LOCATION: true, CONTACTS: true } as const;
 
+const isEmpty = ({ type, text, media }: Pick<Read, 'type' | 'text' | 'media'>): boolean =>
+  text.trim() === '' && media === null && !(type in MAY_BE_EMPTY);
+
 /** Graph writes numbers for people: +351 900 000 001. */
 const digitsOf = (number: string): string | null => number.replace(/\D/g, '') || null;
 
 /** Returns the user id of the sender. Without a number in the item, the only contact of the request is its sender. */
 const userIdIn = (contacts: readonly unknown[]): string =>
   contacts.length === 1 ? getText(contacts[0], 'user_id') : '';
+
+/** Returns the user id of a sender with a number, or the number of one without. */
+function otherAddressIn(item: unknown, source: string, userId: string): string | null {
+  if (source === userId) return sharedNumber(item);
+  return isUserId(userId) ? userId : null;
+}
 
 /**
  * Returns the number that a person without a visible one shares when asked for it
@@ -127,7 +140,11 @@ function readContent(item: unknown): Read {
     case 'contacts':
       return readContacts(getList(item, 'contacts'));
     case 'reaction':
-      return { type: 'REACTION', text: getText(content, 'emoji'), ...contentOf('replyTo', quoted(content, 'message_id')) };
+      return {
+        type: 'REACTION',
+        text: getText(content, 'emoji'),
+        ...contentOf('replyTo', quoted(content, 'message_id')),
+      };
     case 'button':
       return readButton(getText(content, 'text'), getText(content, 'payload'));
     case 'interactive':
@@ -146,8 +163,7 @@ function readContent(item: unknown): Read {
   }
 }
 
-const readEdited = (message: unknown): Read =>
-  getText(message, 'type') === 'edit' ? NOTHING : readContent(message);
+const readEdited = (message: unknown): Read => (getText(message, 'type') === 'edit' ? NOTHING : readContent(message));
 
 const noticeOf = (notice: InboundNotice): Read => ({ type: 'OTHER', text: '', notice });
 const NOTHING: Read = { type: 'OTHER', text: '' };
@@ -327,4 +343,3 @@ export function dateOf(written: string): Date | null {
   const seconds = /^\d{1,10}$/.test(written) ? Number(written) : Number.NaN;
   return seconds <= LATEST_SECONDS ? new Date(seconds * 1000) : null;
 }
-

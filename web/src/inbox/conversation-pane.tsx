@@ -111,7 +111,9 @@ function withNotes(messages: readonly Message[], notes: readonly Note[], hasOlde
 /** The entries with a line at the start of each day. */
 function withDays(entries: readonly Entry[], conversation: Conversation): ReactNode[] {
   let day = '';
-  const texts = new Map(entries.flatMap((entry) => ('message' in entry ? [[entry.message.id, entry.message.text]] : [])));
+  const texts = new Map(
+    entries.flatMap((entry) => ('message' in entry ? [[entry.message.id, entry.message.text]] : [])),
+  );
   return entries.flatMap((entry) => {
     const its = new Date(entry.at).toDateString();
     const line = its === day ? [] : [<DayLine key={its} value={entry.at} />];
@@ -238,16 +240,14 @@ function Bubble({ message, name, quotedText }: BubbleProps) {
       <VisuallyHidden>{isOurs ? t('weWrote') : t('theyWrote', { name })}</VisuallyHidden>
       {content && <MessageContent content={content} quotedText={quotedText} />}
       {media && <MediaView media={media} messageType={messageType} />}
-      {text !== '' ? (
-        // The text of a form is its fields as JSON.
-        !content?.flow && <MessageText text={text} />
-      ) : (
-        !media && (
-          <Text size="sm" fs="italic">
-            {t(`type.${messageType}`, { defaultValue: t('type.OTHER') })}
-          </Text>
-        )
-      )}
+      {text !== ''
+        ? // The text of a form is its fields as JSON.
+          !content?.flow && <MessageText text={text} />
+        : !media && (
+            <Text size="sm" fs="italic">
+              {t(`type.${messageType}`, { defaultValue: t('type.OTHER') })}
+            </Text>
+          )}
       <span className={classes.meta}>
         {messageType === 'TEMPLATE' && <span>{t('type.TEMPLATE')}</span>}
         <time dateTime={timestamp} title={exact(sentAt)}>
