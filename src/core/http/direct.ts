@@ -76,8 +76,7 @@ export function createDirect(route: DirectRoute, { log, metrics, admission }: De
     const requestId = newId();
     const head = [...admission.headersOf(requestId), 'content-type', 'application/json; charset=utf-8'];
     const fields = { requestId, method: 'POST', route: path };
-    let status = 200;
-    let text: string;
+    let [status, text] = [200, ''];
     try {
       const { actor, headers } = await route.authenticate(admission.callerOf(request));
       for (const name in headers) head.push(name, headers[name] ?? '');
