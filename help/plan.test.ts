@@ -40,7 +40,7 @@ test('every link of every page has a place: a page, a file that is copied, or no
 
 test('a link leads to the page of a file, of a folder with a README, and to an anchor of it', async () => {
   const plan = await planPages();
-  expect(placeLink(plan, 'docs/runbooks/rcs.md', '../carriers.md#http')).toBe('../carriers.md#http');
+  expect(placeLink(plan, 'docs/how-to/rcs.md', '../carriers.md#http')).toBe('../carriers.md#http');
   expect(placeLink(plan, 'docs/README.md', '../examples')).toBe('./examples.md');
   expect(placeLink(plan, 'README.md', 'docs/README.md#runbooks')).toBe('./index.md#runbooks');
   expect(placeLink(plan, 'README.md', 'docs/decisions')).toBe('./decisions/index.md');
@@ -53,7 +53,7 @@ test.each([
   ['README.md', 'install.md'],
   ['CODE_OF_CONDUCT.md', 'code-of-conduct.md'],
   ['client/README.md', 'client.md'],
-  ['docs/runbooks/rcs.md', 'runbooks/rcs.md'],
+  ['docs/how-to/rcs.md', 'how-to/rcs.md'],
 ])('%s is served as %s', (source, place) => expect(addressOf(source)).toBe(place));
 
 test('links are replaced outside of code only, with what is in their brackets kept', () => {

@@ -32,7 +32,7 @@ export async function planPages(): Promise<Plan> {
   return { pages: new Map(sources.map((source) => [source, addressOf(source)])), files: new Map() };
 }
 
-/** Returns the place of a page in the site: `docs/runbooks/rcs.md` is `runbooks/rcs.md`, `client/README.md` `client.md`. */
+/** Returns the place of a page in the site: `docs/how-to/rcs.md` is `how-to/rcs.md`, `client/README.md` `client.md`. */
 export function addressOf(source: string): string {
   if (source === FIRST_PAGE) return 'index.md';
   if (source === 'README.md') return 'install.md';

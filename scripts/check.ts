@@ -24,7 +24,7 @@ const STEPS: readonly Step[] = [
   ['openapi.json', 'node scripts/generate-openapi.ts --check'],
   ['schema.d.ts', 'node scripts/generate-client.ts --check'],
   ['operations.md', 'node scripts/generate-operations.ts --check'],
-  ['permissions.md', 'node scripts/generate-permissions.ts --check'],
+  ['commands.md', 'node scripts/generate-commands.ts --check'],
   ['corpus.json', 'node scripts/generate-ssrf-corpus.ts --check'],
   ['THIRD-PARTY-NOTICES.md', 'node scripts/generate-notices.ts --check'],
   ['site of the documentation', 'node scripts/build-docs.ts'],

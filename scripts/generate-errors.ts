@@ -22,7 +22,7 @@ const HELP: Readonly<Record<ErrorCode, Help>> = {
   ],
   forbidden: [
     'The key has not the scope, the user not the role, the plan not the channel; or the address of the caller is not allowed.',
-    '`message` says which. An admin of the account can change scopes, roles and addresses ([permissions](permissions.md)); an operator, the plan.',
+    '`message` says which. An admin of the account can change scopes, roles and addresses ([operations](operations.md#roles)); an operator, the plan.',
   ],
   step_up_required: [
     'A sensitive operation in a session whose user has not confirmed who they are within ten minutes. The body has this `code`.',
@@ -34,7 +34,7 @@ const HELP: Readonly<Record<ErrorCode, Help>> = {
   ],
   plaintext_refused: [
     'The request came over the network by HTTP, or the proxy in front does not say that it came by HTTPS.',
-    'Use the `https://` address. If a proxy ends TLS, it must send `X-Forwarded-Proto`, and `TRUST_PROXY` must name it ([TLS and proxies](operating.md#tls-and-proxies)). Replace a key that went over the network in clear.',
+    'Use the `https://` address. If a proxy ends TLS, it must send `X-Forwarded-Proto`, and `TRUST_PROXY` must name it ([TLS and proxies](how-to/behind-a-proxy.md#what-a-proxy-must-do)). Replace a key that went over the network in clear.',
   ],
   not_found: [
     'There is nothing at this path, or no object with this ID in your account. An object of another account looks the same.',
@@ -122,7 +122,7 @@ the object or the field. [The body of an error](api.md#errors) also has \`reques
 A request with a 4xx response has changed nothing. A message that is rejected when it is sent is no error of the request:
 the response is 200, with the reason in \`results\`. Errors of carriers are in
 [the status of the message](message-states.md), those of Meta in
-[WhatsApp error codes](runbooks/whatsapp-errors.md).
+[WhatsApp error codes](whatsapp-errors.md).
 
 ${SECTIONS.join('\n')}`;
 

@@ -1,4 +1,4 @@
-// Writes docs/runbooks/whatsapp-errors.md from the table of errors of the Graph API
+// Writes docs/whatsapp-errors.md from the table of errors of the Graph API
 // (src/channels/whatsapp/error-table.ts); --check fails if the file is out of date.
 import {
   type ErrorClass,
@@ -59,4 +59,4 @@ Other codes go by the HTTP status of the answer. With 401, the connection stops 
 message waits; with 429, the number pauses; with 408 and from 500 on, the message is sent later; any other ends as ERROR.
 `;
 
-await checkOrWrite(new URL('../docs/runbooks/whatsapp-errors.md', import.meta.url), TEXT);
+await checkOrWrite(new URL('../docs/whatsapp-errors.md', import.meta.url), TEXT);

@@ -31,17 +31,39 @@ type Picture = {
   readonly name: string;
   readonly path: string;
   readonly theme: 'light' | 'dark';
+  /** Name of the button that opens the part of the page to show. */
+  readonly opens?: RegExp;
   /** An element that appears once the page has loaded. */
   readonly shows: (page: Page) => { waitFor(): Promise<void> };
 };
 
-const picturesOf = ({ campaignId, chatId }: Sample): readonly Picture[] => [
+const picturesOf = ({ campaignId, scheduledId, chatId }: Sample): readonly Picture[] => [
   { name: 'overview', path: '/', theme: 'light', shows: (page) => page.locator('.recharts-surface').nth(1) },
   {
     name: 'campaign',
     path: `/campaigns/${campaignId}`,
     theme: 'light',
     shows: (page) => page.getByRole('heading', { name: 'Results by channel' }),
+  },
+  {
+    name: 'campaign-text',
+    path: `/campaigns/editor?id=${scheduledId}`,
+    theme: 'light',
+    opens: /Text/,
+    shows: (page) => page.getByText('Price for this recipient'),
+  },
+  {
+    name: 'campaign-review',
+    path: `/campaigns/editor?id=${scheduledId}`,
+    theme: 'light',
+    opens: /Review/,
+    shows: (page) => page.getByRole('list', { name: 'Plan by channel' }),
+  },
+  {
+    name: 'contacts',
+    path: '/contacts',
+    theme: 'light',
+    shows: (page) => page.getByRole('table').getByRole('row').nth(3),
   },
   {
     name: 'inbox',
@@ -84,7 +106,7 @@ cleanUp.defer(() => browser.close());
 await mkdir(IMAGES, { recursive: true });
 for (const picture of picturesOf(sample)) await take(browser, account, picture);
 
-async function take(within: Browser, person: NewAccount, { name, path, theme, shows }: Picture): Promise<void> {
+async function take(within: Browser, person: NewAccount, { name, path, theme, opens, shows }: Picture): Promise<void> {
   const appearance = {
     colorScheme: theme,
     reducedMotion: 'reduce',
@@ -95,6 +117,7 @@ async function take(within: Browser, person: NewAccount, { name, path, theme, sh
   const page = await context.newPage();
   await signIn(page, person);
   await page.goto(path);
+  if (opens !== undefined) await page.getByRole('button', { name: opens }).first().click();
   await shows(page).waitFor();
   await settle(page);
   const { size } = await sharp(await page.screenshot())

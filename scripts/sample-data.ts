@@ -20,8 +20,8 @@ const PAUSE_AFTER = 150;
 type Answer = Readonly<Record<string, unknown>>;
 type Call = (method: string, path: string, body?: object) => Promise<Answer>;
 
-/** The campaign and the conversation whose pages are shown. */
-export type Sample = { readonly campaignId: number; readonly chatId: string };
+/** The campaigns and the conversation whose pages are shown. */
+export type Sample = { readonly campaignId: number; readonly scheduledId: number; readonly chatId: string };
 
 /**
  * Fills an account that has the sandbox's numbers. Resolves when every message has its outcome, except those of the
@@ -32,11 +32,11 @@ export async function fillAccount(db: Db, client: Client, accountId: number): Pr
   await writeHistory(db, accountId);
   const numbers = await makeContacts(call);
   const sent = sendMessages(call, client);
-  const campaignId = await makeCampaigns(call);
+  const { campaignId, scheduledId } = await makeCampaigns(call);
   await sent;
   const chatId = await haveConversations(db, call, numbers);
   await sendLatest(call);
-  return { campaignId, chatId };
+  return { campaignId, scheduledId, chatId };
 }
 
 const callerOf =
@@ -158,9 +158,10 @@ const NEWSLETTER = {
 };
 
 /**
- * Makes three campaigns: one that is completed, one that is scheduled, and one that is paused, whose id is returned.
+ * Makes three campaigns: one that is completed, one that is scheduled, and one that is paused. Returns the ids
+ * of the latter two.
  */
-async function makeCampaigns(call: Call): Promise<number> {
+async function makeCampaigns(call: Call): Promise<Omit<Sample, 'chatId'>> {
   const done = await confirm(call, {
     ...NEWSLETTER,
     name: 'Summer thanks',
@@ -168,7 +169,12 @@ async function makeCampaigns(call: Call): Promise<number> {
     sendingMode: 'RCS_SMS',
   });
   const inThreeDays = new Date(Date.now() + 72 * HOUR_MS).toISOString();
-  await confirm(call, { ...NEWSLETTER, name: 'Opening hours', contactListIds: [2], scheduledDate: inThreeDays });
+  const scheduledId = await confirm(call, {
+    ...NEWSLETTER,
+    name: 'Opening hours',
+    contactListIds: [2],
+    scheduledDate: inThreeDays,
+  });
   const paused = await confirm(call, { ...NEWSLETTER, name: 'Autumn sale', contactListIds: [1], rate: RATE });
   const read = (id: number): Promise<Answer> => call('GET', `${PG}/campaigns/${id}`);
   await until(
@@ -178,7 +184,7 @@ async function makeCampaigns(call: Call): Promise<number> {
   );
   await call('PUT', `${PG}/campaigns/${paused}/pause`);
   await until('the end of the other campaign', async () => (await read(done))['status'] === 3, WAIT_MS);
-  return paused;
+  return { campaignId: paused, scheduledId };
 }
 
 async function confirm(call: Call, body: object): Promise<number> {

@@ -102,8 +102,8 @@ test('every change by operators, of keys, users, security, webhooks and forwardi
   expect(changes.length).toBeGreaterThan(70);
 });
 
-test('the description of each of them says so to people, and so does the table of permissions', async () => {
-  const page = await readFile(new URL('../docs/permissions.md', import.meta.url), 'utf8');
+test('the description of each of them says so to people, and so does the table of operations', async () => {
+  const page = await readFile(new URL('../docs/operations.md', import.meta.url), 'utf8');
   const cells = page.split('\n').map((line) => line.split(' | ').map((cell) => cell.replace(/^\| | \|$/g, '').trim()));
   for (const { method, path, description = '', ...call } of calls) {
     const isMarked = call['x-step-up'] === true;
@@ -111,7 +111,7 @@ test('the description of each of them says so to people, and so does the table o
     const sentence = `Sessions need a step-up${requests === undefined ? '' : ` for ${requests}`}.`;
     expect([path, description.includes(sentence)]).toEqual([path, isMarked]);
     const row = cells.find((each) => each[0] === method && each[1] === `\`${path}\``);
-    expect([method, path, row?.at(5)]).toEqual([method, path, isMarked ? (requests ?? 'yes') : '']);
+    expect([method, path, row?.at(6)]).toEqual([method, path, isMarked ? (requests ?? 'yes') : '']);
   }
 });
 

@@ -11,7 +11,7 @@ import { until } from '../../test/support/until.ts';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-// start.sh and primary.sh as deploy/compose/ha.yaml runs them. The tests follow one another, as docs/deployment.md tells it.
+// start.sh and primary.sh as deploy/compose/ha.yaml runs them. The tests follow one another, as docs/how-to/install-compose.md tells it.
 
 const NAMES = ['postgres-1', 'postgres-2', 'postgres-3'] as const;
 type Name = (typeof NAMES)[number];

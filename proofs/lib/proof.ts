@@ -1,6 +1,6 @@
 import type { Random } from '../../src/sandbox/smsc-script.ts';
 
-/** `tiny` takes seconds and runs in the tests; `quick` takes minutes for all proofs together; `full` takes hours. */
+/** `tiny` takes seconds and runs in the tests; `quick` up to some minutes; `full` up to hours. */
 export type Mode = 'tiny' | 'quick' | 'full';
 
 /** One run of one proof. */

@@ -108,10 +108,10 @@ test('users and tokens of every kind go to the cell of their account', async () 
   for (const name of ['two', 'two.example']) expect(await directory.find({ kind: 'company', id: name })).toBe(1);
 });
 
-test('the rights that the runbook gives the directory suffice', async () => {
-  const runbook = await readFile(new URL('../../docs/runbooks/scale-out.md', import.meta.url), 'utf8');
+test('the rights that the page gives the directory suffice', async () => {
+  const page = await readFile(new URL('../../docs/how-to/cells.md', import.meta.url), 'utf8');
   const role = `heliograph_directory_${process.pid}`;
-  const statements = /```sql\n(.*?)```/s.exec(runbook)?.[1]?.replaceAll('heliograph_directory', role) ?? '';
+  const statements = /```sql\n(.*?)```/s.exec(page)?.[1]?.replaceAll('heliograph_directory', role) ?? '';
   const { pool, connectionString } = second;
   await pool.query(statements);
   try {

@@ -35,7 +35,7 @@ afterAll(async () => {
 
 const INSPECTED: Inspected = {
   mimeType: 'image/png',
-  bytes: Buffer.from('a picture'),
+  octets: Buffer.from('a picture'),
   width: 4,
   height: 2,
   durationSeconds: null,

@@ -54,7 +54,7 @@ function embeddedOnly(context: CommandContext): ReturnType<CommandContext['confi
   const config = context.config();
   if (config.databaseUrl === undefined) return config;
   throw new StartupError(
-    'DATABASE_URL is set: back up your own PostgreSQL with its tools (docs/operating.md, "Backups").',
+    'DATABASE_URL is set: back up your own PostgreSQL with its tools (docs/how-to/backup-and-restore.md).',
   );
 }
 

@@ -222,7 +222,7 @@ test('why it cannot be reached is shown with its time, and no more once it is up
 test('it is removed once nothing leads to it', async () => {
   expect(await operator.request('DELETE', '/connections/acme')).toMatchObject({
     status: 409,
-    body: { message: expect.stringContaining('routes lead to connection acme') },
+    body: { message: expect.stringContaining('Routes lead to connection acme') },
   });
   const { data } = await operator.ask<{ data: { id: number }[] }>('GET', '/routes?connection=acme');
   for (const { id } of data) await operator.ask('DELETE', `/routes/${id}`);

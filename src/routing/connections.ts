@@ -274,16 +274,16 @@ async function refuseWhileInUse(tx: Db, { id: connectionId, name }: db.Connectio
   const { routes, senders } = await db.countUses(tx, { connectionId });
   if (routes > 0)
     throw inUse(
-      `${routes} routes lead to connection ${name}: remove them with "route remove" ("route list" shows them)`,
+      `Routes lead to connection ${name} (${routes}): remove them with "route remove" ("route list" shows them)`,
     );
   if (senders > 0)
     throw inUse(
-      `${senders} senders belong to connection ${name}: remove them with "sender remove" ("sender list" shows them)`,
+      `Senders belong to connection ${name} (${senders}): remove them with "sender remove" ("sender list" shows them)`,
     );
   const messages = await countQueued(tx, { connectionId });
   if (messages > 0)
     throw inUse(
-      `${messages} messages wait for connection ${name}: let them be sent ("connection resume ${name}"), or pause it, so that they go over the other connections of their route`,
+      `Messages wait for connection ${name} (${messages}): let them be sent ("connection resume ${name}"), or pause it, so that they go over the other connections of their route`,
     );
 }
 

@@ -10,7 +10,7 @@ export type RestrictedDatabase = AsyncDisposable &
     readonly user: string;
     /** Runs statements as the administrator of the server. */
     asAdmin(statements: string): Promise<void>;
-    /** Gives the user what docs/operating.md tells an administrator to run, with a schema of this name. */
+    /** Gives the user what docs/how-to/postgresql.md tells an administrator to run, with a schema of this name. */
     grantAll(schema: string): Promise<void>;
     /** Opens a pool whose sessions have the settings of the user as they are now. */
     open(): Pool;

@@ -29,7 +29,7 @@ type Row = {
   readonly yes: boolean | null;
   readonly name: string | null;
   readonly id: string | null;
-  readonly bytes: Uint8Array | null;
+  readonly octets: Uint8Array | null;
   readonly at: Date | null;
   readonly document: string | null;
 };
@@ -41,7 +41,7 @@ const COLUMNS: BatchColumns<Row> = once({
   yes: boolean((r) => r.yes),
   name: text((r) => r.name),
   id: uuid((r) => r.id),
-  bytes: bytea((r) => r.bytes),
+  octets: bytea((r) => r.octets),
   at: timestamptz((r) => r.at),
   document: json((r) => r.document),
 });
@@ -56,7 +56,7 @@ const read = (rows: readonly Row[]): Promise<Record<string, unknown>[]> =>
 const asRead = (row: Row): Record<string, unknown> => ({
   ...row,
   name: row.name?.toWellFormed() ?? null,
-  bytes: row.bytes === null ? null : Buffer.from(row.bytes),
+  octets: row.octets === null ? null : Buffer.from(row.octets),
   document: row.document === null ? null : JSON.parse(row.document),
 });
 
@@ -67,7 +67,7 @@ const EMPTY: Row = {
   yes: null,
   name: null,
   id: null,
-  bytes: null,
+  octets: null,
   at: null,
   document: null,
 };
@@ -84,7 +84,7 @@ const row = fc.record<Row>({
   yes: orNull(fc.boolean()),
   name: orNull(texts),
   id: orNull(fc.uuid()),
-  bytes: orNull(fc.uint8Array({ maxLength: 200, size: 'max' })),
+  octets: orNull(fc.uint8Array({ maxLength: 200, size: 'max' })),
   at: orNull(fc.date({ min: new Date('0001-01-01Z'), max: new Date('9999-12-31Z'), noInvalidDate: true })),
   document: orNull(fc.json().map((value) => value.replaceAll('\\u0000', ''))),
 });
@@ -124,7 +124,7 @@ const FIELDS: RowColumns<Row> = once({
   yes: boolean,
   name: text,
   id: uuid,
-  bytes: bytea,
+  octets: bytea,
   at: timestamptz,
   document: null,
 });
@@ -179,8 +179,8 @@ test('UUIDs in upper case are the same ids', async () => {
 });
 
 test('of a view into a larger buffer only the view is written', async () => {
-  const bytes = Buffer.from('0123456789').subarray(2, 4);
-  expect(await read([{ ...EMPTY, bytes }, EMPTY])).toMatchObject([{ bytes: Buffer.from('23') }, { bytes: null }]);
+  const octets = Buffer.from('0123456789').subarray(2, 4);
+  expect(await read([{ ...EMPTY, octets }, EMPTY])).toMatchObject([{ octets: Buffer.from('23') }, { octets: null }]);
 });
 
 test.each([{ whole: 2 ** 31 }, { small: 2 ** 15 }, { small: -(2 ** 15) - 1 }])(

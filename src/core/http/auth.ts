@@ -25,8 +25,7 @@ declare module 'fastify' {
   }
 }
 
-/** The value of `WWW-Authenticate` for programs. */
-export const CHALLENGE = 'Basic realm="heliograph", charset="UTF-8"';
+const CHALLENGE = 'Basic realm="heliograph", charset="UTF-8"';
 
 /**
  * Requires credentials on every route of the surrounding scope, before the body is read: sets `request.actor`, or
@@ -155,8 +154,7 @@ function operatorError(actor: Actor | undefined): AppError | undefined {
     : new AppError('forbidden', { message: 'Only operators of the gateway may do this' });
 }
 
-/** Returns the error of a caller who lacks a scope, this access to it, or its channel; undefined if there is none. */
-export function scopeError(actor: Actor | undefined, scope: Scope, access: Access): AppError | undefined {
+function scopeError(actor: Actor | undefined, scope: Scope, access: Access): AppError | undefined {
   if (!actor) return new AppError('unauthenticated');
   if (!actor.operations.has(scope))
     return new AppError('forbidden', { message: `These credentials lack the scope "${scope}"` });
