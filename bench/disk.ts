@@ -16,7 +16,7 @@ const MESSAGES = Number(process.argv[3] ?? 20_000);
 /** Each table has its first pages, and each index its first levels, before anything is measured. */
 const WARM_UP = 5_000;
 /** What docs/how-to/capacity-planning.md says of an SMS of one part. */
-const STATED_OCTETS = 900;
+const STATED_BYTES = 900;
 /** 314 characters of GSM 03.38: three parts. */
 const LONG = Array.from({ length: 4 }, () => BODY).join(' ');
 const NUMBER = '4400';
@@ -31,7 +31,7 @@ export async function benchDisk(): Promise<Report> {
   await using opened = await openWebhookStage();
   const { stage, receiver } = opened;
   const figures = await measureAll(stage, `https://localhost:${receiver.port}/`);
-  return { name: 'disk', ratio: STATED_OCTETS / (figures['onePart.octets'] ?? 0), target: 0.9, figures };
+  return { name: 'disk', ratio: STATED_BYTES / (figures['onePart.bytes'] ?? 0), target: 0.9, figures };
 }
 
 async function measureAll(stage: Stage, webhookUrl: string): Promise<Record<string, number>> {
@@ -50,7 +50,7 @@ async function measureAll(stage: Stage, webhookUrl: string): Promise<Record<stri
 }
 
 /**
- * Octets on the disk for each message, in all and by the tables that take more than one, and what `send` has cost: as it
+ * Bytes on the disk for each message, in all and by the tables that take more than one, and what `send` has cost: as it
  * says itself if it does more than to send.
  */
 async function measure(
@@ -68,10 +68,10 @@ async function measure(
   const grown = [...after].map(
     ([table, size]) => [table, (size.all - (before.get(table)?.all ?? 0)) / MESSAGES] as const,
   );
-  const octets = (sum(after, 'all') - sum(before, 'all')) / MESSAGES;
+  const bytes = (sum(after, 'all') - sum(before, 'all')) / MESSAGES;
   const large = grown.filter(([, each]) => each > 1);
   return Object.fromEntries([
-    [`${name}.octets`, Math.round(octets)],
+    [`${name}.bytes`, Math.round(bytes)],
     [`${name}.ofTheseIndexes`, Math.round(indexes)],
     ...large.map(([table, each]) => [`${name}.${table}`, Math.round(each)] as const),
     ...Object.entries(costFigures(name, costs)),
@@ -79,7 +79,7 @@ async function measure(
 }
 
 const isCosts = (value: unknown): value is Costs =>
-  typeof value === 'object' && value !== null && 'walOctetsPerMessage' in value;
+  typeof value === 'object' && value !== null && 'walBytesPerMessage' in value;
 
 type Size = { readonly all: number; readonly indexes: number };
 type Sizes = ReadonlyMap<string, Size>;

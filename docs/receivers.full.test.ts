@@ -157,8 +157,8 @@ const FORGED = [
   'content-type: application/json',
   `authorization: Basic ${Buffer.from('agent:right').toString('base64')}`,
 ];
-const octets = Buffer.alloc(MIB / 4, 'x');
-const chunk = Buffer.concat([Buffer.from(`${octets.length.toString(16)}\r\n`), octets, Buffer.from('\r\n')]);
+const bytes = Buffer.alloc(MIB / 4, 'x');
+const chunk = Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]);
 
 describe.each(LISTENERS.map((each) => [[each.page, each.file].join(' '), each] as const))('%s', (_name, listener) => {
   const [program = ''] = listener.command;
@@ -166,7 +166,7 @@ describe.each(LISTENERS.map((each) => [[each.page, each.file].join(' '), each] a
 
   test.skipIf(isMissing).each([
     ['a forged body without end', ['transfer-encoding: chunked'], chunk],
-    ['a forged body of a length below zero', ['content-length: -1'], octets],
+    ['a forged body of a length below zero', ['content-length: -1'], bytes],
   ] as const)('holds little of %s, and goes on', async (_what, length, body) => {
     const running = await start(listener);
     const before = await peakOf(running.child);

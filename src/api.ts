@@ -35,7 +35,7 @@ import { type InboxRouteDeps, inboxRoutes } from './inbox/routes.ts';
 import { fileRoutes, mediaRoutes } from './media/routes.ts';
 import { type CallbackDeps, callbackRoutes } from './messages/callbacks.ts';
 import { type KeywordRouteDeps, keywordRoutes } from './messages/keyword-routes.ts';
-import { richMessageRoutes, type SendRouteDeps, sendingRoutes } from './messages/send-routes.ts';
+import { directSend, richMessageRoutes, type SendRouteDeps, sendingRoutes } from './messages/send-routes.ts';
 import { trackingRoutes } from './messages/timeline.ts';
 import { operatorBillingRoutes } from './messages/network-billing.ts';
 import { operatorUnknownRoutes } from './messages/unknown-admin.ts';
@@ -76,7 +76,7 @@ import { type WebhookRouteDeps, webhookRoutes } from './webhooks/routes.ts';
  */
 export function buildApi(deps: ApiDeps): App {
   const console = createConsole(deps.config);
-  const app = createServer(deps, console.pages);
+  const app = createServer(deps, console.pages, deps.tracing ? undefined : directSend(deps));
   observeLoopHolds(app, deps);
   describeApi(app, readExamples, describeEvents());
   app.register(async (open: App) => {

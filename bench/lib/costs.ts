@@ -13,7 +13,7 @@ export type Costs = Readonly<
     | 'garbageKbPerMessage'
     | 'statementsPer1000Messages'
     | 'commitsPer1000Messages'
-    | 'walOctetsPerMessage',
+    | 'walBytesPerMessage',
     number
   >
 >;
@@ -39,10 +39,10 @@ export async function countCosts(backend: Backend): Promise<(messages: number) =
     return {
       gatewayCpuMicrosPerMessage: per('gateway', 1e6),
       postgresCpuMicrosPerMessage: per('postgres', 1e6),
-      garbageKbPerMessage: per('allocatedOctets', 1e-3),
+      garbageKbPerMessage: per('allocatedBytes', 1e-3),
       statementsPer1000Messages: per('statements', 1000),
       commitsPer1000Messages: per('commits', 1000),
-      walOctetsPerMessage: per('wal', 1),
+      walBytesPerMessage: per('wal', 1),
     };
   };
 }

@@ -9,8 +9,8 @@ import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { workOf } from './probe.ts';
 
 const ARRAYS = 500_000;
-/** 100 small integers of 8 octets, the header of their store and the array itself: two and four words. */
-const OCTETS = 100 * 8 + 6 * 8;
+/** 100 small integers of 8 bytes, the header of their store and the array itself: two and four words. */
+const BYTES = 100 * 8 + 6 * 8;
 const STATEMENTS = 1234;
 
 /** Does so much, says so, and waits for the next line. */
@@ -47,7 +47,7 @@ test('the probe counts what a process allocates, to a tenth, and every statement
   await once(child, 'exit');
   await rm(dataDir, { recursive: true });
   expect(after.statements - before.statements).toBe(STATEMENTS);
-  const share = (after.allocatedOctets - before.allocatedOctets) / (ARRAYS * OCTETS);
+  const share = (after.allocatedBytes - before.allocatedBytes) / (ARRAYS * BYTES);
   expect(share).toBeGreaterThan(0.98);
   expect(share).toBeLessThan(1.1);
 });

@@ -8,8 +8,8 @@ import pg from 'pg';
 
 /** What a process has done since its start. */
 export type Work = {
-  /** The octets that it has allocated on the heap of its main thread, without those that buffers keep outside of it. */
-  readonly allocatedOctets: number;
+  /** The bytes that it has allocated on the heap of its main thread, without those that buffers keep outside of it. */
+  readonly allocatedBytes: number;
   /** The statements that PostgreSQL has completed for it, BEGIN and COMMIT among them. */
   readonly statements: number;
 };
@@ -27,7 +27,7 @@ export async function workOf(dataDir: string): Promise<Work> {
     ),
   );
   return {
-    allocatedOctets: all.reduce((sum, { allocatedOctets }) => sum + allocatedOctets, 0),
+    allocatedBytes: all.reduce((sum, { allocatedBytes }) => sum + allocatedBytes, 0),
     statements: all.reduce((sum, { statements }) => sum + statements, 0),
   };
 }
@@ -39,8 +39,8 @@ export async function workOf(dataDir: string): Promise<Work> {
 function answerBench(dataDir: string): void {
   const statements = countStatements();
   const server = createServer((socket) => {
-    const { total_allocated_bytes: allocatedOctets } = v8.getHeapStatistics();
-    socket.end(JSON.stringify({ allocatedOctets, statements: statements() } satisfies Work));
+    const { total_allocated_bytes: allocatedBytes } = v8.getHeapStatistics();
+    socket.end(JSON.stringify({ allocatedBytes, statements: statements() } satisfies Work));
   });
   mkdirSync(folderOf(dataDir), { recursive: true });
   // Not through the first process of a cluster, which would hand connections out in turns.

@@ -20,6 +20,8 @@ export type Requests = {
 };
 
 const SOCKETS = 64;
+/** Sockets that connect at the same time: fewer than the backlog of any server, which would reset the others. */
+const CONNECTING = 32;
 const PLACE = '{to}';
 const numberOf = (n: number): string => destinationOf(n).slice(1);
 
@@ -29,7 +31,8 @@ const numberOf = (n: number): string => destinationOf(n).slice(1);
  */
 export async function sendRequests(requests: Requests): Promise<void> {
   const child = fork(import.meta.filename, [JSON.stringify(requests)], { execArgv: [] });
-  const [failure] = (await once(child, 'message')) as [string];
+  let failure = 'the process that sends has ended early';
+  child.once('message', (text) => (failure = String(text)));
   await once(child, 'exit');
   if (failure !== '') throw new Error(failure);
 }
@@ -40,15 +43,30 @@ async function send(requests: Requests): Promise<void> {
   let next = requests.first;
   const end = requests.first + requests.count;
   const nextText = (): string | null => (next < end ? text.replaceAll(PLACE, numberOf(next++)) : null);
-  await Promise.all(
-    Array.from({ length: requests.sockets ?? SOCKETS }, async () => {
-      const socket = connect(Number(port), hostname).setNoDelay();
-      await once(socket, 'connect');
-      for (let request = nextText(); request !== null; request = nextText())
-        await exchange(socket, request, requests.status);
-      socket.destroy();
-    }),
-  );
+  async function exchangeNext(socket: Socket): Promise<boolean> {
+    const request = nextText();
+    if (request !== null) await exchange(socket, request, requests.status);
+    return request !== null;
+  }
+  async function open(): Promise<Socket> {
+    // An error closes the socket, which ends the exchange.
+    const socket = connect(Number(port), hostname)
+      .setNoDelay()
+      .on('error', () => undefined);
+    await once(socket, 'connect');
+    await exchangeNext(socket);
+    return socket;
+  }
+  async function exchangeAll(socket: Socket): Promise<void> {
+    while (await exchangeNext(socket));
+    socket.destroy();
+  }
+  const working: Promise<void>[] = [];
+  for (let left = requests.sockets ?? SOCKETS; left > 0; left -= CONNECTING) {
+    const opened = await Promise.all(Array.from({ length: Math.min(left, CONNECTING) }, open));
+    working.push(...opened.map(exchangeAll));
+  }
+  await Promise.all(working);
 }
 
 function textOf({ target, method, headers, body }: Requests, host: string): string {
@@ -62,8 +80,8 @@ function textOf({ target, method, headers, body }: Requests, host: string): stri
 function exchange(socket: Socket, request: string, status: number): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   let answer = '';
-  const onData = (octets: Buffer): void => {
-    answer += octets.toString('latin1');
+  const onData = (bytes: Buffer): void => {
+    answer += bytes.toString('latin1');
     const head = answer.indexOf('\r\n\r\n');
     if (head < 0) return;
     const length = Number(/content-length: *(\d+)/i.exec(answer.slice(0, head))?.[1]);

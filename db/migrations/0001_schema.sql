@@ -878,12 +878,12 @@ CREATE TABLE contact_upload_part (
   account_id bigint NOT NULL,
   upload_id bigint NOT NULL,
   n integer NOT NULL,
-  octets bytea NOT NULL,
+  bytes bytea NOT NULL,
   CONSTRAINT contact_upload_part_pkey PRIMARY KEY (account_id, upload_id, n),
   CONSTRAINT contact_upload_part_account_id_upload_id_fkey FOREIGN KEY (account_id, upload_id) REFERENCES contact_upload(account_id, id) ON DELETE CASCADE
 );
 
-ALTER TABLE contact_upload_part ALTER COLUMN octets SET STORAGE EXTERNAL;
+ALTER TABLE contact_upload_part ALTER COLUMN bytes SET STORAGE EXTERNAL;
 
 ALTER TABLE contact_upload_part ENABLE ROW LEVEL SECURITY;
 

@@ -53,7 +53,7 @@ const HALF_CLOSE_MS = 5_000;
 const HEAD_CHUNKS = 5;
 
 /** Writes the bytes and reads everything until the server closes the connection. */
-export const sendBytes = (port: number, { octets, answers }: RawRequest): Promise<Outcome> =>
+export const sendBytes = (port: number, { bytes, answers }: RawRequest): Promise<Outcome> =>
   new Promise((resolve) => {
     const socket = net.connect(port, '127.0.0.1');
     const chunks: Buffer[] = [];
@@ -73,7 +73,7 @@ export const sendBytes = (port: number, { octets, answers }: RawRequest): Promis
     });
     socket.on('close', () => end(false));
     socket.on('error', () => undefined);
-    socket.write(octets);
+    socket.write(bytes);
   });
 
 /** Parses the final answers in what a server wrote; 1xx answers only announce another one. */

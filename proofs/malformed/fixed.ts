@@ -3,7 +3,7 @@ import type { Route } from '../lib/routes.ts';
 /** The bytes of a request, sent on a socket of its own. */
 export type RawRequest = {
   readonly name: string;
-  readonly octets: Buffer;
+  readonly bytes: Buffer;
   /** How many answers are expected: a request hidden in the body of another one gets none. */
   readonly answers: number;
 };
@@ -124,7 +124,7 @@ export function fixedRequests(routes: readonly Route[], apiKey: string): RawRequ
       body,
     ]);
   const bodied = routes.filter(({ method }) => method !== 'GET' && method !== 'DELETE');
-  const bodies = [...BROKEN_JSON.map((text) => Buffer.from(text)), ...NOT_UTF8.map((octets) => Buffer.from(octets))];
+  const bodies = [...BROKEN_JSON.map((text) => Buffer.from(text)), ...NOT_UTF8.map((bytes) => Buffer.from(bytes))];
   return [
     ...bodied.flatMap((route, n) =>
       // Every route gets a third of the bodies, and each body goes to many routes.
@@ -149,9 +149,9 @@ export function fixedRequests(routes: readonly Route[], apiKey: string): RawRequ
 }
 
 const concrete = (url: string): string => url.replace(/:\w+/g, '1');
-const named = (name: string, octets: Buffer, answers = 1): RawRequest => ({
+const named = (name: string, bytes: Buffer, answers = 1): RawRequest => ({
   name: name.slice(0, 120),
-  octets,
+  bytes,
   answers,
 });
 
@@ -275,7 +275,7 @@ function httpRequests(apiKey: string): RawRequest[] {
     'empty lines first': ['', '', '', post, host, key, '', ''],
     TLS: ['\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003'],
     'a NUL': ['\u0000'],
-    'all octets': [Array.from({ length: 256 }, (_, i) => String.fromCharCode(i)).join('')],
+    'all bytes': [Array.from({ length: 256 }, (_, i) => String.fromCharCode(i)).join('')],
     SSH: ['SSH-2.0-OpenSSH_9.6', ''],
     SMTP: ['EHLO localhost', ''],
     'a compressed body': [...asked, 'Content-Encoding: gzip', 'Content-Length: 2', '', '{}'],

@@ -19,10 +19,10 @@ const CLEANING = { ...NO_CLEANING, drop: ['email'], extract: true, plus: true };
 
 /** Reads and cleans a messy file; returns its rows and the time taken. */
 async function clean(count: number) {
-  const { octets, rows, people } = makeMessyContacts(count, 7);
+  const { bytes, rows, people } = makeMessyContacts(count, 7);
   await using source = await openTemporaryFile(folder);
   await using chunks = await openTemporaryFile(folder);
-  await source.write(octets);
+  await source.write(bytes);
   const options = {
     removeHead: null,
     mapping: {},

@@ -29,9 +29,9 @@ async function read(
   const made = await by({ source: source.fd, chunks: chunks.fd, kind, fileName, options: OPTIONS });
   const rows = [];
   for (const { offset, bytes } of made.chunks) {
-    const octets = Buffer.alloc(bytes);
-    await chunks.read(octets, 0, bytes, offset);
-    rows.push(unpackRows(octets));
+    const content = Buffer.alloc(bytes);
+    await chunks.read(content, 0, bytes, offset);
+    rows.push(unpackRows(content));
   }
   return { ...made, rows };
 }

@@ -19,7 +19,7 @@ export const ENCODINGS = [
 export type Encoding = (typeof ENCODINGS)[number];
 
 /** Reads the bytes of a file from its beginning; it can be called several times. */
-export type Octets = () => AsyncIterable<Buffer>;
+export type Bytes = () => AsyncIterable<Buffer>;
 
 /**
  * Detects the encoding of a file: by its byte order mark; UTF-16 without one by its zeros; otherwise UTF-8 if all of it
@@ -27,13 +27,13 @@ export type Octets = () => AsyncIterable<Buffer>;
  * Errors: 400 for a file that is not a text, and, unless a mixture is allowed, for one that mixes UTF-8 with another
  * encoding.
  */
-export async function detectEncoding(octets: Octets, isMixtureAllowed = false): Promise<Encoding> {
-  for await (const start of octets()) {
+export async function detectEncoding(bytes: Bytes, isMixtureAllowed = false): Promise<Encoding> {
+  for await (const start of bytes()) {
     const marked = encodingByMark(start) ?? encodingByZeros(start);
     if (marked !== undefined) return marked;
     break;
   }
-  return detectWithoutMark(octets, isMixtureAllowed);
+  return detectWithoutMark(bytes, isMixtureAllowed);
 }
 
 function encodingByMark(start: Buffer): Encoding | undefined {
@@ -45,7 +45,7 @@ function encodingByMark(start: Buffer): Encoding | undefined {
 /** Detects UTF-16: Western text has a zero in every other byte; a binary file has zeros anywhere. */
 function encodingByZeros(start: Buffer): Encoding | undefined {
   const zeros = [0, 0];
-  for (const [i, octet] of start.entries()) if (octet === 0) zeros[i % 2] = (zeros[i % 2] ?? 0) + 1;
+  for (const [i, byte] of start.entries()) if (byte === 0) zeros[i % 2] = (zeros[i % 2] ?? 0) + 1;
   const [even = 0, odd = 0] = zeros;
   if (even + odd === 0) return undefined;
   if (odd > start.length / 4 && even === 0) return 'utf-16le';
@@ -54,12 +54,12 @@ function encodingByZeros(start: Buffer): Encoding | undefined {
 }
 
 /** Reads in chunks; a byte that is not valid UTF-8 is searched only in a chunk that has one. */
-async function detectWithoutMark(octets: Octets, isMixtureAllowed: boolean): Promise<Encoding> {
+async function detectWithoutMark(bytes: Bytes, isMixtureAllowed: boolean): Promise<Encoding> {
   let multibyte = false;
   let wrongLine = 0;
   let lines = 1;
   let rest: Buffer = Buffer.alloc(0);
-  for await (const part of octets()) {
+  for await (const part of bytes()) {
     const whole = rest.length > 0 ? Buffer.concat([rest, part]) : part;
     const end = whole.length - countUnfinished(whole);
     const chunk = whole.subarray(0, end);
@@ -68,9 +68,9 @@ async function detectWithoutMark(octets: Octets, isMixtureAllowed: boolean): Pro
       const found = isUtf8(chunk) ? { multibyte: true, wrongAt: -1 } : findInvalid(chunk);
       multibyte ||= found.multibyte;
       if (found.wrongAt >= 0 && wrongLine === 0)
-        wrongLine = lines + countOctet(chunk.subarray(0, found.wrongAt), NEW_LINE);
+        wrongLine = lines + countByte(chunk.subarray(0, found.wrongAt), NEW_LINE);
     }
-    lines += wrongLine === 0 ? countOctet(chunk, NEW_LINE) : 0;
+    lines += wrongLine === 0 ? countByte(chunk, NEW_LINE) : 0;
   }
   if (rest.length > 0 && wrongLine === 0) wrongLine = lines;
   if (wrongLine === 0) return 'utf-8';
@@ -81,24 +81,24 @@ async function detectWithoutMark(octets: Octets, isMixtureAllowed: boolean): Pro
 
 const NEW_LINE = 10;
 
-function countOctet(chunk: Buffer, octet: number): number {
+function countByte(chunk: Buffer, byte: number): number {
   let found = 0;
-  for (let at = chunk.indexOf(octet); at >= 0; at = chunk.indexOf(octet, at + 1)) found++;
+  for (let at = chunk.indexOf(byte); at >= 0; at = chunk.indexOf(byte, at + 1)) found++;
   return found;
 }
 
 /** Counts the bytes at the end of a chunk that belong to a sequence which continues in the next chunk. */
 function countUnfinished(chunk: Buffer): number {
   for (let back = 1; back <= Math.min(3, chunk.length); back++) {
-    const octet = chunk[chunk.length - back] ?? 0;
-    if (octet < 0x80) return 0;
-    if (octet >= 0xc0) return lengthOf(octet) > back ? back : 0;
+    const byte = chunk[chunk.length - back] ?? 0;
+    if (byte < 0x80) return 0;
+    if (byte >= 0xc0) return lengthOf(byte) > back ? back : 0;
   }
   return 0;
 }
 
 /** Returns the length of the sequence that this byte begins, as far as one byte can tell. */
-const lengthOf = (octet: number): number => (octet >= 0xf0 ? 4 : octet >= 0xe0 ? 3 : octet >= 0xc2 ? 2 : 1);
+const lengthOf = (byte: number): number => (byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc2 ? 2 : 1);
 
 /**
  * Finds out if there is any multi-byte sequence of UTF-8, and the position of the first byte that belongs to no
@@ -129,19 +129,19 @@ function continues(chunk: Buffer, at: number, length: number): boolean {
 }
 
 /** Decodes a file: yields its text, piece by piece, without the byte order mark. */
-export async function* decoded(octets: Octets, encoding: Encoding): AsyncGenerator<string> {
-  if (encoding === 'mixed') return yield* decodedByLine(octets);
+export async function* decoded(bytes: Bytes, encoding: Encoding): AsyncGenerator<string> {
+  if (encoding === 'mixed') return yield* decodedByLine(bytes);
   const decoder = new TextDecoder(encoding);
-  for await (const part of octets()) yield decoder.decode(part, { stream: true });
+  for await (const part of bytes()) yield decoder.decode(part, { stream: true });
   yield decoder.decode();
 }
 
 /** Length from which lines are decoded in pieces: a row has at most 64 KiB. */
 const MAX_LINE_BYTES = 1024 * 1024;
 
-async function* decodedByLine(octets: Octets): AsyncGenerator<string> {
+async function* decodedByLine(bytes: Bytes): AsyncGenerator<string> {
   let rest: Buffer = Buffer.alloc(0);
-  for await (const part of octets()) {
+  for await (const part of bytes()) {
     const whole = rest.length > 0 ? Buffer.concat([rest, part]) : part;
     const end = whole.length > MAX_LINE_BYTES ? whole.length : whole.lastIndexOf(NEW_LINE) + 1;
     yield linesIn(whole.subarray(0, end));
@@ -150,13 +150,13 @@ async function* decodedByLine(octets: Octets): AsyncGenerator<string> {
   yield linesIn(rest);
 }
 
-function linesIn(octets: Buffer): string {
-  if (isUtf8(octets)) return octets.toString('utf8').replace(/^\ufeff/, '');
+function linesIn(bytes: Buffer): string {
+  if (isUtf8(bytes)) return bytes.toString('utf8').replace(/^\ufeff/, '');
   let text = '';
-  for (let begin = 0; begin < octets.length; ) {
-    const at = octets.indexOf(NEW_LINE, begin);
-    const end = at < 0 ? octets.length : at + 1;
-    const line = octets.subarray(begin, end);
+  for (let begin = 0; begin < bytes.length; ) {
+    const at = bytes.indexOf(NEW_LINE, begin);
+    const end = at < 0 ? bytes.length : at + 1;
+    const line = bytes.subarray(begin, end);
     text += isUtf8(line) ? line.toString('utf8') : WINDOWS.decode(line);
     begin = end;
   }
@@ -171,7 +171,7 @@ const CHUNK_BYTES = 64 * 1024;
  * Yields the bytes of an open file from `start` up to `end`, in chunks with a new buffer each. It blocks while it
  * reads, so it is for separate threads only. It is used because a stream of Node would close the file at the end.
  */
-export function* readOctets(fd: number, start: number, end: number): Generator<Buffer> {
+export function* readBytes(fd: number, start: number, end: number): Generator<Buffer> {
   for (let at = start; at < end; ) {
     const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, end - at));
     const length = readSync(fd, chunk, 0, chunk.length, at);

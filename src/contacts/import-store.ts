@@ -299,13 +299,13 @@ export const deleteOldUploads = (db: Db, { hours }: { hours: number }): Promise<
   exec(db, sql`DELETE FROM contact_upload WHERE created_at < now() - make_interval(hours => ${hours})`);
 
 /** A compressed piece of the content of a file, with its number from 0. */
-type Part = { readonly n: number; readonly octets: Buffer };
+type Part = { readonly n: number; readonly bytes: Buffer };
 
-export const insertPart = (db: Db, { accountId, uploadId, n, octets }: OfUpload & Part): Promise<number> =>
+export const insertPart = (db: Db, { accountId, uploadId, n, bytes }: OfUpload & Part): Promise<number> =>
   exec(
     db,
-    sql`INSERT INTO contact_upload_part (account_id, upload_id, n, octets)
-        VALUES (${accountId}, ${uploadId}, ${n}, ${octets})`,
+    sql`INSERT INTO contact_upload_part (account_id, upload_id, n, bytes)
+        VALUES (${accountId}, ${uploadId}, ${n}, ${bytes})`,
   );
 
 /** Lists up to `limit` pieces from number `from` on, in order. */
@@ -315,7 +315,7 @@ export const listParts = (
 ): Promise<Part[]> =>
   many(
     db,
-    sql`SELECT n, octets FROM contact_upload_part
+    sql`SELECT n, bytes FROM contact_upload_part
         WHERE account_id = ${accountId} AND upload_id = ${uploadId} AND n >= ${from} ORDER BY n LIMIT ${limit}`,
   );
 

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { CsvError, type Parser, parse } from 'csv-parse';
 import { DELIMITERS, type Delimiter, detectDelimiter, readCell, SAMPLE_CHARACTERS } from '../core/csv.ts';
 import { badFile, LIMITS, type RawRow } from './import-check.ts';
-import { decoded, type Encoding, type Octets } from './import-encoding.ts';
+import { decoded, type Encoding, type Bytes } from './import-encoding.ts';
 
 /** The line by which Excel writes and reads the delimiter. */
 const SEPARATOR_LINE = /^sep=([,;|\t])\r?\n/i;
@@ -11,8 +11,8 @@ const SEPARATOR_LINE = /^sep=([,;|\t])\r?\n/i;
 type Layout = { readonly delimiter: Delimiter; readonly beginLine: number };
 
 /** Finds the cell delimiter of a file: the one that is given, or else that of the file. */
-export async function readLayout(octets: Octets, encoding: Encoding, delimiter?: Delimiter): Promise<Layout> {
-  const sample = await sampleOf(octets, encoding);
+export async function readLayout(bytes: Bytes, encoding: Encoding, delimiter?: Delimiter): Promise<Layout> {
+  const sample = await sampleOf(bytes, encoding);
   const separator = SEPARATOR_LINE.exec(sample)?.[1];
   const named = DELIMITERS.find((one) => one === separator);
   return { delimiter: delimiter ?? named ?? detectDelimiter(sample), beginLine: separator === undefined ? 1 : 2 };
@@ -24,12 +24,12 @@ export async function readLayout(octets: Octets, encoding: Encoding, delimiter?:
  * unclosed quote, and for a row longer than 64 KiB.
  */
 export async function* readCsv(
-  octets: Octets,
+  bytes: Bytes,
   encoding: Encoding,
   { layout: given, unquoted, onBroken }: { layout?: Layout } & QuoteOptions = {},
 ): AsyncGenerator<RawRow> {
-  const layout = given ?? (await readLayout(octets, encoding));
-  const text = unquoted?.size ? withoutQuotes(decoded(octets, encoding), unquoted) : decoded(octets, encoding);
+  const layout = given ?? (await readLayout(bytes, encoding));
+  const text = unquoted?.size ? withoutQuotes(decoded(bytes, encoding), unquoted) : decoded(bytes, encoding);
   const lines = createLineCounter();
   /** The first lines of the rows that were parsed and not read yet. */
   const begins: number[] = [];
@@ -164,9 +164,9 @@ function faultOf({ code }: CsvError, line: number): Error {
   return badFile(`line ${line}: cannot be read as CSV`);
 }
 
-async function sampleOf(octets: Octets, encoding: Encoding): Promise<string> {
+async function sampleOf(bytes: Bytes, encoding: Encoding): Promise<string> {
   let sample = '';
-  for await (const text of decoded(octets, encoding)) {
+  for await (const text of decoded(bytes, encoding)) {
     sample += text;
     if (sample.length >= SAMPLE_CHARACTERS) break;
   }
@@ -190,11 +190,11 @@ const EDGES: ReadonlySet<string> = new Set(['BEGIN', 'END']);
  * a number gives a row without one. Nested cards (AGENT) are ignored. Errors: 400 for text outside of cards, for a card
  * without an end, and for a name, number, email address or gender in a line longer than 64 KiB.
  */
-export async function* readVcard(octets: Octets, encoding: Encoding): AsyncGenerator<RawRow> {
+export async function* readVcard(bytes: Bytes, encoding: Encoding): AsyncGenerator<RawRow> {
   let depth = 0;
   let begin = 1;
   let properties: Property[] = [];
-  for await (const { line, text, isCut } of logicalLines(linesOf(decoded(octets, encoding)))) {
+  for await (const { line, text, isCut } of logicalLines(linesOf(decoded(bytes, encoding)))) {
     const property = parseProperty(text);
     const edge = property && edgeOf(property);
     if (edge === 'BEGIN') {
@@ -362,7 +362,7 @@ const unescaped = (text: string): string =>
 
 function decodeValue(property: Property): string {
   const encodings = valuesOf(property, 'ENCODING');
-  if (encodings.includes('QUOTED-PRINTABLE')) return decodeText(octetsOf(property.value), charsetOf(property));
+  if (encodings.includes('QUOTED-PRINTABLE')) return decodeText(bytesOf(property.value), charsetOf(property));
   if (encodings.includes('B') || encodings.includes('BASE64'))
     return decodeText(Buffer.from(property.value, 'base64'), charsetOf(property));
   return property.value;
@@ -370,17 +370,17 @@ function decodeValue(property: Property): string {
 
 const charsetOf = ({ parameters }: Property): string => parameters.find(([name]) => name === 'CHARSET')?.[1] ?? 'UTF-8';
 
-const octetsOf = (text: string): Buffer =>
+const bytesOf = (text: string): Buffer =>
   Buffer.from(
     text.replaceAll(/=([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
     'latin1',
   );
 
 /** Decodes a text. An unknown character set is read as Windows-1252. */
-function decodeText(octets: Buffer, charset: string): string {
+function decodeText(bytes: Buffer, charset: string): string {
   try {
-    return new TextDecoder(charset, { fatal: true }).decode(octets);
+    return new TextDecoder(charset, { fatal: true }).decode(bytes);
   } catch {
-    return new TextDecoder('windows-1252').decode(octets);
+    return new TextDecoder('windows-1252').decode(bytes);
   }
 }

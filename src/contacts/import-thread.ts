@@ -13,7 +13,7 @@ import {
   type TablePreview,
   tooLarge,
 } from './import-check.ts';
-import { decoded, detectEncoding, type Encoding, type Octets, readOctets } from './import-encoding.ts';
+import { decoded, detectEncoding, type Encoding, type Bytes, readBytes } from './import-encoding.ts';
 import { type CheckedRow, lengthOf, MAX_CHUNK_LENGTH, MAX_CHUNK_ROWS, packRows } from './import-rows.ts';
 import { type QuoteOptions, readCsv, readLayout, readVcard, VCARD_COLUMNS } from './import-tables.ts';
 import { readXlsx } from './import-xlsx.ts';
@@ -91,7 +91,7 @@ async function findBrokenQuotes(read: Preview, format: FileFormat): Promise<Read
 const QUOTE = 34;
 
 function hasQuotes(fd: number): boolean {
-  for (const octets of readOctets(fd, 0, fstatSync(fd).size)) if (octets.includes(QUOTE)) return true;
+  for (const bytes of readBytes(fd, 0, fstatSync(fd).size)) if (bytes.includes(QUOTE)) return true;
   return false;
 }
 
@@ -150,23 +150,23 @@ async function inspectFile({ source: fd, kind, fileName, encoding }: Inspection)
     return { format: 'xlsx' };
   }
   if (/\.xlsx$/i.test(fileName)) throw badFile('is named .xlsx, but is not an XLSX file');
-  return inspectText(octetsOf(fd, size), kind, encoding);
+  return inspectText(bytesOf(fd, size), kind, encoding);
 }
 
-async function inspectText(octets: Octets, kind: FileKind | null, given: Encoding | undefined): Promise<Inspected> {
-  const encoding = given ?? (await detectEncoding(octets, kind === null));
-  const isVcard = await startsWithCard(decoded(octets, encoding));
+async function inspectText(bytes: Bytes, kind: FileKind | null, given: Encoding | undefined): Promise<Inspected> {
+  const encoding = given ?? (await detectEncoding(bytes, kind === null));
+  const isVcard = await startsWithCard(decoded(bytes, encoding));
   if (kind !== null && isVcard !== (kind === 'vcard'))
     throw badFile(isVcard ? 'is a vCard: send it to /contacts/upload/vcard' : `must be ${KINDS.vcard}`);
   return { format: isVcard ? 'vcard' : 'csv', encoding };
 }
 
-const octetsOf = (fd: number, size: number, onProgress?: OnProgress): Octets =>
+const bytesOf = (fd: number, size: number, onProgress?: OnProgress): Bytes =>
   async function* () {
     let read = 0;
-    for (const octets of readOctets(fd, 0, size)) {
-      yield octets;
-      read += octets.length;
+    for (const bytes of readBytes(fd, 0, size)) {
+      yield bytes;
+      read += bytes.length;
       onProgress?.(read / size);
     }
   };
@@ -194,10 +194,10 @@ async function openRows(
   const { size } = fstatSync(fd);
   if (format === 'xlsx') return { rows: readXlsx(fd, size) };
   const { encoding = 'utf-8', delimiter } = text;
-  const octets = octetsOf(fd, size, onProgress);
-  if (format === 'vcard') return { rows: readVcard(octets, encoding), head: VCARD_COLUMNS };
-  const layout = await readLayout(octetsOf(fd, size), encoding, delimiter);
-  return { rows: readCsv(octets, encoding, { layout, ...quotes }), delimiter: layout.delimiter };
+  const bytes = bytesOf(fd, size, onProgress);
+  if (format === 'vcard') return { rows: readVcard(bytes, encoding), head: VCARD_COLUMNS };
+  const layout = await readLayout(bytesOf(fd, size), encoding, delimiter);
+  return { rows: readCsv(bytes, encoding, { layout, ...quotes }), delimiter: layout.delimiter };
 }
 
 function readSignature(fd: number): string {
@@ -229,10 +229,10 @@ function createChunkWriter(fd: number) {
   let length = 0;
   let offset = 0;
   function flush(): void {
-    const octets = packRows(rows);
-    if (writeSync(fd, octets, 0, octets.length, offset) < octets.length) throw new Error('the disk is full');
-    places.push({ offset, bytes: octets.length });
-    offset += octets.length;
+    const bytes = packRows(rows);
+    if (writeSync(fd, bytes, 0, bytes.length, offset) < bytes.length) throw new Error('the disk is full');
+    places.push({ offset, bytes: bytes.length });
+    offset += bytes.length;
     [rows, length] = [[], 0];
   }
   return {

@@ -51,7 +51,7 @@ async function storeContent(tx: Db, { accountId, uploadId, sizeBytes }: Content,
     const length = Math.min(PART_BYTES, sizeBytes - n * PART_BYTES);
     const { bytesRead } = await file.read(piece, 0, length, n * PART_BYTES);
     if (bytesRead < length) throw new Error('the received file is incomplete');
-    await insertPart(tx, { accountId, uploadId, n, octets: await compress(piece.subarray(0, length)) });
+    await insertPart(tx, { accountId, uploadId, n, bytes: await compress(piece.subarray(0, length)) });
   }
 }
 
@@ -68,8 +68,8 @@ async function loadContent(
   for (let n = 0; n < parts; n++) {
     const [part] = await listParts(db, { accountId, uploadId, from: n, limit: 1 });
     if (part === undefined) return;
-    const octets = await decompress(part.octets);
-    await file.write(octets, 0, octets.length, n * PART_BYTES);
+    const bytes = await decompress(part.bytes);
+    await file.write(bytes, 0, bytes.length, n * PART_BYTES);
   }
 }
 

@@ -133,8 +133,8 @@ const nothing = (): void => undefined;
 async function* parseInSteps(zip: Zip, name: string, listener: Partial<Listener>): AsyncGenerator<void> {
   const reader = createXmlReader({ open: nothing, text: nothing, close: nothing, ...listener });
   const decoder = new TextDecoder();
-  for await (const octets of zip.read(name)) {
-    reader.write(decoder.decode(octets, { stream: true }));
+  for await (const bytes of zip.read(name)) {
+    reader.write(decoder.decode(bytes, { stream: true }));
     yield;
   }
   reader.write(decoder.decode());

@@ -2,7 +2,7 @@ import { readSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { crc32, createInflateRaw } from 'node:zlib';
 import { badFile, LIMITS, tooLarge } from './import-check.ts';
-import { readOctets } from './import-encoding.ts';
+import { readBytes } from './import-encoding.ts';
 
 /** A file in an archive, as the directory at the end of the archive lists it. */
 type Entry = {
@@ -130,7 +130,7 @@ function dataOf(fd: number, { offset }: Entry): number {
 function inflated(fd: number, start: number, { method, packedBytes }: Entry): AsyncIterable<Buffer> {
   if (method !== STORED && method !== DEFLATED) throw badFile('is compressed in a way that Excel does not use');
   if (packedBytes === 0) return Readable.from([]);
-  const packed = Readable.from(readOctets(fd, start, start + packedBytes));
+  const packed = Readable.from(readBytes(fd, start, start + packedBytes));
   if (method === STORED) return packed;
   const inflate = createInflateRaw();
   packed.on('error', (error) => inflate.destroy(error));
@@ -141,9 +141,9 @@ const isZlibError = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && String(error.code).startsWith('Z_');
 
 function readAt(fd: number, position: number, length: number): Buffer {
-  const octets = Buffer.alloc(length);
-  if (readSync(fd, octets, 0, length, position) < length) throw damagedZip();
-  return octets;
+  const bytes = Buffer.alloc(length);
+  if (readSync(fd, bytes, 0, length, position) < length) throw damagedZip();
+  return bytes;
 }
 
 /** Receives the elements and texts of a document, in their order. Names come without their prefix. */

@@ -142,10 +142,10 @@ async function enqueue(
 }
 
 async function readChunk(file: FileHandle, { offset, bytes }: ChunkPlace): Promise<Buffer> {
-  const octets = Buffer.alloc(bytes);
-  const { bytesRead } = await file.read(octets, 0, bytes, offset);
+  const content = Buffer.alloc(bytes);
+  const { bytesRead } = await file.read(content, 0, bytes, offset);
   if (bytesRead < bytes) throw new Error('the file of chunks is incomplete');
-  return octets;
+  return content;
 }
 
 /** Tries after which an import is abandoned. */

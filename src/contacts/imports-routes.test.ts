@@ -27,7 +27,7 @@ type Fields = Readonly<Record<string, string | number | boolean>>;
 type Content = string | Uint8Array<ArrayBuffer>;
 async function upload(content: Content, fields: Fields = {}, { name = 'a.csv', path = '/upload', headers = {} } = {}) {
   const form = await formOf({ name, content }, fields);
-  return client.request('POST', PATH + path, { octets: form.octets, headers: { ...form.headers, ...headers } });
+  return client.request('POST', PATH + path, { bytes: form.bytes, headers: { ...form.headers, ...headers } });
 }
 
 /** Uploads a file that must be accepted. */
@@ -210,7 +210,7 @@ test('with an Idempotency-Key a file is imported once, and the response is repea
   const headers = { 'idempotency-key': 'once' };
   const form = await formOf({ name: 'a.csv', content: 'phone\n+393331234567\n' });
   const send = () =>
-    client.request('POST', `${PATH}/upload`, { octets: form.octets, headers: { ...form.headers, ...headers } });
+    client.request('POST', `${PATH}/upload`, { bytes: form.bytes, headers: { ...form.headers, ...headers } });
   const first = await send();
   const again = await send();
   expect(again.headers.get('idempotency-replayed')).toBe('true');

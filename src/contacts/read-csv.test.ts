@@ -6,8 +6,8 @@ import { readCsv } from './import-tables.ts';
 const read = (text: string, chunk = 7) =>
   Array.fromAsync(
     readCsv(async function* () {
-      const octets = Buffer.from(text);
-      for (let at = 0; at < octets.length; at += chunk) yield octets.subarray(at, at + chunk);
+      const bytes = Buffer.from(text);
+      for (let at = 0; at < bytes.length; at += chunk) yield bytes.subarray(at, at + chunk);
     }, 'utf-8'),
   );
 const cellsOf = async (text: string) => (await read(text)).map(({ cells }) => cells);

@@ -5,8 +5,8 @@ import { readVcard, VCARD_COLUMNS } from './import-tables.ts';
 const read = async (text: string, chunk = 11) => {
   const rows = await Array.fromAsync(
     readVcard(async function* () {
-      const octets = Buffer.from(text);
-      for (let at = 0; at < octets.length; at += chunk) yield octets.subarray(at, at + chunk);
+      const bytes = Buffer.from(text);
+      for (let at = 0; at < bytes.length; at += chunk) yield bytes.subarray(at, at + chunk);
     }, 'utf-8'),
   );
   return rows.map(({ line, cells }) => ({
@@ -41,7 +41,7 @@ test('a card of 2.1: types without a name, quoted-printable over several lines, 
 });
 
 test.each([11, 64 * 1024, 1 << 20])(
-  'a line that is not read may have any length, in pieces of %d octets too',
+  'a line that is not read may have any length, in pieces of %d bytes too',
   async (chunk) => {
     const text = card(
       'VERSION:2.1',

@@ -10,12 +10,12 @@ import { readXlsx } from './import-xlsx.ts';
 const folder = mkdtempSync(join(tmpdir(), 'heliograph-xlsx-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-async function read(octets: Uint8Array) {
+async function read(bytes: Uint8Array) {
   const path = join(folder, 'file');
-  writeFileSync(path, octets);
+  writeFileSync(path, bytes);
   const fd = openSync(path, 'r');
   try {
-    return await Array.fromAsync(readXlsx(fd, octets.length));
+    return await Array.fromAsync(readXlsx(fd, bytes.length));
   } finally {
     closeSync(fd);
   }
@@ -41,8 +41,8 @@ test('files of another program are read: texts, numbers, booleans, dates, empty 
 
 test('a formula is read as its saved result', async () => {
   const cells = new Map<string, Partial<Cell>>([['1,0', { formula: 'HYPERLINK("http://x","y")', formulaResult: 'y' }]]);
-  const octets = await writeXlsx({ sheets: [{ name: 'S', rows: [['phoneNumber'], ['']], cells }] });
-  expect(await read(octets)).toEqual([
+  const bytes = await writeXlsx({ sheets: [{ name: 'S', rows: [['phoneNumber'], ['']], cells }] });
+  expect(await read(bytes)).toEqual([
     { line: 1, cells: ['phoneNumber'] },
     { line: 2, cells: ['y'] },
   ]);
@@ -51,11 +51,11 @@ test('a formula is read as its saved result', async () => {
 test('rich texts are joined, phonetic readings left out, and escapes of Excel decoded', async () => {
   const strings =
     '<si><r><t>An</t></r><r><rPr><b/></rPr><t>na</t></r><rPh sb="0" eb="1"><t>no</t></rPh></si><si><t>a_x0041_</t></si>';
-  const octets = makeXlsx(
+  const bytes = makeXlsx(
     '<row r="3"><c r="B3" t="s"><v>0</v></c><c t="s"><v>1</v></c><c t="inlineStr"><is><t>x</t></is></c></row>',
     { strings },
   );
-  expect(await read(octets)).toEqual([{ line: 3, cells: ['', 'Anna', 'aA', 'x'] }]);
+  expect(await read(bytes)).toEqual([{ line: 3, cells: ['', 'Anna', 'aA', 'x'] }]);
 });
 
 test('phone numbers that Excel saves with an exponent are complete', async () => {
@@ -65,12 +65,12 @@ test('phone numbers that Excel saves with an exponent are complete', async () =>
 });
 
 const xml = '<row r="1"><c r="A1"><v>1</v></c></row>';
-const entry = (name: string, text: string, more = {}) => ({ name, octets: Buffer.from(text), ...more });
-const BROKEN: [what: string, octets: () => Uint8Array, message: string][] = [
+const entry = (name: string, text: string, more = {}) => ({ name, content: Buffer.from(text), ...more });
+const BROKEN: [what: string, bytes: () => Uint8Array, message: string][] = [
   ['a file cut short', () => makeXlsx(xml).subarray(0, 300), 'is damaged'],
   ['a directory that leads nowhere', () => makeZip([entry('a', 'x', { offset: 5000 })]), 'is not an XLSX file'],
   ['an archive of something else', () => makeZip([entry('word/document.xml', '<w/>')]), 'is not an XLSX file'],
-  ['packed octets that are none', () => makeXlsx(xml, { sheet: { corrupt: true } }), 'is damaged'],
+  ['packed bytes that are none', () => makeXlsx(xml, { sheet: { corrupt: true } }), 'is damaged'],
   ['another sum than the directory says', () => makeXlsx(xml, { sheet: { crc: 1 } }), 'is damaged'],
   ['more than the directory says', () => makeXlsx(xml, { sheet: { bytes: 3 } }), 'is damaged'],
   ['a password', () => makeXlsx(xml, { sheet: { flags: 1 } }), 'is encrypted'],
@@ -88,8 +88,8 @@ const BROKEN: [what: string, octets: () => Uint8Array, message: string][] = [
   ],
   ['a tag without end', () => makeXlsx(`<row ${'x'.repeat(400_000)}`), 'is damaged'],
 ];
-test.each(BROKEN)('%s is refused', async (_, octets, message) => {
-  await expect(read(octets())).rejects.toThrow(message);
+test.each(BROKEN)('%s is refused', async (_, bytes, message) => {
+  await expect(read(bytes())).rejects.toThrow(message);
 });
 
 test('an archive that declares more than 64 MiB uncompressed is refused before anything is read', async () => {
@@ -98,9 +98,9 @@ test('an archive that declares more than 64 MiB uncompressed is refused before a
   );
 });
 
-test('reading stops at the octet where a file is larger than its directory says', async () => {
-  const octets = makeXlsx(' '.repeat(100 * 1024 * 1024), { sheet: { bytes: 100 } });
-  await expect(read(octets)).rejects.toThrow('is damaged');
+test('reading stops at the byte where a file is larger than its directory says', async () => {
+  const bytes = makeXlsx(' '.repeat(100 * 1024 * 1024), { sheet: { bytes: 100 } });
+  await expect(read(bytes)).rejects.toThrow('is damaged');
 });
 
 test('a workbook that uses one large file for everything is refused for the total size', async () => {

@@ -168,8 +168,8 @@ test('the account’s country is the default, and without a country numbers stay
 });
 
 test('delimiter and encoding are detected, shown and can be changed', async () => {
-  const octets = Buffer.from('phone;name\n+393331781527;Niccol\xf2\n', 'latin1');
-  const { uploadId, encoding } = await send(new Uint8Array(octets));
+  const bytes = Buffer.from('phone;name\n+393331781527;Niccol\xf2\n', 'latin1');
+  const { uploadId, encoding } = await send(new Uint8Array(bytes));
   expect(encoding).toBe('windows-1252');
   expect((await columns(uploadId)).preview).toEqual([['+393331781527', 'Niccolò']]);
   expect(await columns(uploadId, { delimiter: ',', encoding: 'windows-1251', removeHead: true })).toMatchObject({
@@ -189,11 +189,11 @@ test('a row with a quote that is not closed, or in another encoding, costs no ot
     '+393331781523;Cità',
     '+393331781524;"Dora',
   ];
-  const octets = Buffer.concat([
+  const bytes = Buffer.concat([
     Buffer.from(`${lines.join('\n')}\n`),
     Buffer.from('+393331781525;Niccol\xf2\n', 'latin1'),
   ]);
-  const { uploadId, encoding } = await send(new Uint8Array(octets));
+  const { uploadId, encoding } = await send(new Uint8Array(bytes));
   expect(encoding).toBe('mixed');
   expect((await run(uploadId, {})).summary).toMatchObject({ total: 5, created: 5, errors: 0 });
   expect((await contacts()).map(({ fullName }) => fullName)).toEqual(['Anna', 'Bruno', 'Cità', 'Dora', 'Niccolò']);
@@ -252,8 +252,8 @@ test('settings that cannot be are refused with their names, and leave the file',
 });
 
 test('of a messy file of 12,000 rows, at least 97 % of the people are brought in, and no row is lost', async () => {
-  const { octets, rows, people } = makeMessyContacts(12_000, 7);
-  const { uploadId } = await send(new Uint8Array(octets));
+  const { bytes, rows, people } = makeMessyContacts(12_000, 7);
+  const { uploadId } = await send(new Uint8Array(bytes));
   const { country } = await columns(uploadId);
   const started = await run(uploadId, { country, drop: ['email'], extract: true, names: 'firstLast' });
   expect(started.status).toBe('PENDING');

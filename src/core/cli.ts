@@ -341,21 +341,21 @@ function formsOf(flags: SecretFlags, flag: SecretFlag): { file?: string; fromInp
 const ofFile = (name: string, path: string): Promise<string> => readSecret(name, createReadStream(path));
 
 async function readSecret(name: string, stream: AsyncIterable<string | Uint8Array>): Promise<string> {
-  const octets = await readOctets(name, stream);
-  if (octets === null) return refuse(name, `must have at most ${MAX_BYTES / 1024} KiB: is it the right file?`);
-  return filled(name, withoutFinalBreak(decode(name, octets)));
+  const bytes = await readBytes(name, stream);
+  if (bytes === null) return refuse(name, `must have at most ${MAX_BYTES / 1024} KiB: is it the right file?`);
+  return filled(name, withoutFinalBreak(decode(name, bytes)));
 }
 
 /** Resolves with null if there are too many. */
-async function readOctets(name: string, stream: AsyncIterable<string | Uint8Array>): Promise<Buffer | null> {
+async function readBytes(name: string, stream: AsyncIterable<string | Uint8Array>): Promise<Buffer | null> {
   const chunks: Buffer[] = [];
   let size = 0;
   try {
     for await (const chunk of stream) {
-      const octets = Buffer.from(chunk);
-      size += octets.length;
+      const bytes = Buffer.from(chunk);
+      size += bytes.length;
       if (size > MAX_BYTES) return null;
-      chunks.push(octets);
+      chunks.push(bytes);
     }
   } catch (error) {
     return refuse(name, error instanceof Error ? error.message : String(error));
@@ -367,9 +367,9 @@ async function readOctets(name: string, stream: AsyncIterable<string | Uint8Arra
  * Decodes a secret without its byte order mark, which Windows editors write: a carrier would reject the password with
  * it.
  */
-function decode(name: string, octets: Buffer): string {
+function decode(name: string, bytes: Buffer): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(octets);
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
     return refuse(name, 'must be text in UTF-8: save the file again in that encoding');
   }

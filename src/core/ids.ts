@@ -4,10 +4,10 @@ import { type Db, exec, raw } from './db/query.ts';
 
 const ID_LENGTH = 36;
 /** Number of random bytes in one id: two after the time, of which the version takes four bits, and eight more. */
-const RANDOM_OCTETS = 10;
+const RANDOM_BYTES = 10;
 const IDS_PER_FILL = 256;
 /** Random bytes for the next ids: fetching them for each id alone takes 1.2 µs instead of 0.01. */
-const random = Buffer.alloc(IDS_PER_FILL * RANDOM_OCTETS);
+const random = Buffer.alloc(IDS_PER_FILL * RANDOM_BYTES);
 let nextRandom = random.length;
 
 /** The id that is being written, in ASCII; the time in it is `timeInText`. */
@@ -19,7 +19,7 @@ const RANDOM_AT = [14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
 const VERSION_AT = 14;
 /** The variant is binary 10; the next two bits are those of this random byte. */
 const VARIANT_AT = 19;
-const VARIANT_OCTET = 2;
+const VARIANT_BYTE = 2;
 
 function writeTime(ms: number): void {
   if (ms === timeInText) return;
@@ -87,8 +87,8 @@ export function newSingleId(mark?: TraceMark | 'smpp'): string {
 /** The mark in the id of a message; null without one. One id in 65,536 of messages in bulk has one by chance. */
 export function traceMarkOf(id: string): TraceMark | null {
   if (!id.endsWith(SINGLE) || id[MARK_AT] !== 'f') return null;
-  const octet = id.slice(MARK_AT, LAST_AT);
-  return octet === TRACE_MARKS.follow ? 'follow' : octet === TRACE_MARKS.ignore ? 'ignore' : null;
+  const byte = id.slice(MARK_AT, LAST_AT);
+  return byte === TRACE_MARKS.follow ? 'follow' : byte === TRACE_MARKS.ignore ? 'ignore' : null;
 }
 
 /**
@@ -106,15 +106,15 @@ function writeId(): void {
     nextRandom = 0;
   }
   writeTime(Date.now());
-  for (let i = 0; i < RANDOM_OCTETS; i++) {
-    const octet = random[nextRandom++] ?? 0;
+  for (let i = 0; i < RANDOM_BYTES; i++) {
+    const byte = random[nextRandom++] ?? 0;
     const at = RANDOM_AT[i] ?? 0;
-    ascii[at] = HEX[octet >> 4] ?? 0;
-    ascii[at + 1] = HEX[octet & 15] ?? 0;
+    ascii[at] = HEX[byte >> 4] ?? 0;
+    ascii[at + 1] = HEX[byte & 15] ?? 0;
   }
   ascii[VERSION_AT] = HEX[7] ?? 0;
-  const variantOctet = random[nextRandom - RANDOM_OCTETS + VARIANT_OCTET] ?? 0;
-  ascii[VARIANT_AT] = HEX[8 | ((variantOctet >> 4) & 3)] ?? 0;
+  const variantByte = random[nextRandom - RANDOM_BYTES + VARIANT_BYTE] ?? 0;
+  ascii[VARIANT_AT] = HEX[8 | ((variantByte >> 4) & 3)] ?? 0;
 }
 
 const hex12 = (ms: number): string => ms.toString(16).padStart(12, '0');

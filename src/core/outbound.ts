@@ -62,8 +62,8 @@ export function createGuardedFetch(options: {
         body: body ?? null,
         signal: AbortSignal.timeout(deadlineMs),
       });
-      const octets = await answer.body.arrayBuffer();
-      return new Response(BODILESS.has(answer.statusCode) ? null : octets, {
+      const bytes = await answer.body.arrayBuffer();
+      return new Response(BODILESS.has(answer.statusCode) ? null : bytes, {
         status: answer.statusCode,
         headers: headersOf(answer.headers),
       });

@@ -2,7 +2,7 @@ import { fc, test as propertyTest } from '@fast-check/vitest';
 import examples from 'libphonenumber-js/examples.mobile.json' with { type: 'json' };
 import { getCountries, getExampleNumber, parsePhoneNumberFromString } from 'libphonenumber-js/max';
 import { describe, expect, test } from 'vitest';
-import { type NumberRules, readNumber } from './phone.ts';
+import { type NumberRules, personOf, readNumber } from './phone.ts';
 
 const rules = (defaultCountry: string | null = null, numberChecks: NumberRules['numberChecks'] = 'strict') => ({
   defaultCountry,
@@ -115,7 +115,8 @@ propertyTest.prop([digits, fc.constantFrom('+', '00')])(
   'what is taken without asking libphonenumber is possible there, and is the same number',
   (rest, prefix) => {
     const found = readNumber(`${prefix}${rest}`, rules());
-    if ('fault' in found || found.parsed) return;
+    // Former forms of numbers are taken although the plan of today does not have them.
+    if ('fault' in found || found.parsed || personOf(found.e164) !== found.e164) return;
     const parsed = parsePhoneNumberFromString(found.e164);
     expect([parsed?.isPossible(), parsed?.number]).toEqual([true, found.e164]);
   },

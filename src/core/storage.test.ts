@@ -30,7 +30,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-const digest = (octets: Uint8Array): string => createHash('sha256').update(octets).digest('hex');
+const digest = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
 async function* chunks(count: number, bytes: number): AsyncGenerator<Buffer> {
   for (let i = 0; i < count; i++) yield Buffer.alloc(bytes, i);
@@ -68,10 +68,10 @@ describe.each(['file', 's3'] as const)('in a store of kind %s', (kind) => {
   });
 
   test('a stream of unknown length, longer than an upload part, is stored unchanged', async () => {
-    const octets = randomBytes(20 * MIB + 7);
-    const pieces = Array.from({ length: 21 }, (_, i) => octets.subarray(i * MIB, (i + 1) * MIB));
-    expect(await store().put('exports/1/long', Readable.from(pieces), TYPE)).toBe(octets.length);
-    expect(digest(await buffer(await store().get('exports/1/long')))).toBe(digest(octets));
+    const bytes = randomBytes(20 * MIB + 7);
+    const pieces = Array.from({ length: 21 }, (_, i) => bytes.subarray(i * MIB, (i + 1) * MIB));
+    expect(await store().put('exports/1/long', Readable.from(pieces), TYPE)).toBe(bytes.length);
+    expect(digest(await buffer(await store().get('exports/1/long')))).toBe(digest(bytes));
   });
 
   test('a range includes both ends', async () => {

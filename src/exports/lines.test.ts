@@ -15,8 +15,8 @@ const escaped = (text: string): string =>
 
 /** Splits the text into chunks that end anywhere. */
 async function* pieces(text: string, size: number): AsyncGenerator<Buffer> {
-  const octets = Buffer.from(text);
-  for (let at = 0; at < octets.length; at += size) yield octets.subarray(at, at + size);
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
 
 async function collect(chunks: AsyncIterable<Buffer>): Promise<string> {

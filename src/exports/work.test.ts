@@ -65,17 +65,17 @@ const makeAll = (store?: Store): Promise<number> => runJobs(database.pool, kind(
 async function made(
   wanted: ExportRequest,
   format: ExportFormat = 'csv',
-): Promise<{ row: db.ExportRow; octets: Buffer }> {
+): Promise<{ row: db.ExportRow; bytes: Buffer }> {
   const { id } = await enqueue(wanted, format);
   await makeAll();
   const row = await find(id);
   if (!row?.fileKey) throw new Error(`${row?.status}: ${row?.failure}`);
-  return { row, octets: await read(row.fileKey) };
+  return { row, bytes: await read(row.fileKey) };
 }
 async function read(key: string): Promise<Buffer> {
   return Buffer.concat(await (await storage.get(key)).toArray());
 }
-const linesOf = (octets: Buffer): Record<string, string>[] => parse(octets, { columns: true });
+const linesOf = (bytes: Buffer): Record<string, string>[] => parse(bytes, { columns: true });
 
 async function store(count: number, more: Parameters<typeof newMessage>[0] = {}): Promise<string[]> {
   const messages = Array.from({ length: count }, () => newMessage({ accountId, ...more }));
@@ -108,11 +108,11 @@ test('a history has one line per message with the values of its record, for ever
   const records = (await listRecordsById(database.pool, { accountId, ids })).map((record) =>
     toStatusRecord(record, actor(accountId)),
   );
-  const { row, octets } = await made(history());
-  const lines = linesOf(octets);
+  const { row, bytes } = await made(history());
+  const lines = linesOf(bytes);
   // Messages of the same millisecond are in the order of their ids.
   expect(lines.map((line) => line['messageId'])).toEqual(ids.toSorted());
-  expect(row).toMatchObject({ status: 'COMPLETED', rows: ids.length, sizeBytes: octets.length });
+  expect(row).toMatchObject({ status: 'COMPLETED', rows: ids.length, sizeBytes: bytes.length });
   for (const { customerMessageId, stage: _stage, scheduledDate: _scheduledDate, ...record } of records) {
     const {
       source,
@@ -138,8 +138,8 @@ test.each([
   await store(1, { sender: "O'Neil\\" });
   await store(1, { destination: '+15550001111' });
   await store(3, { accountId: accountId + 1_000_000 });
-  const { row, octets } = await made(history(filters));
-  expect([row.rows, linesOf(octets).length]).toEqual([count, count]);
+  const { row, bytes } = await made(history(filters));
+  expect([row.rows, linesOf(bytes).length]).toEqual([count, count]);
 });
 
 test('the reports of a campaign contain only its messages, and when they were read', async () => {
@@ -154,8 +154,8 @@ test('the reports of a campaign contain only its messages, and when they were re
     sql`INSERT INTO message_state (account_id, id, status, attempts, channel, updated_at, read_at)
         VALUES (${accountId}, ${id}, 3, 1, 2, now(), '2026-11-21T10:00:01.5Z')`,
   );
-  const { octets } = await made({ type: 'DELIVERY_REPORTS', filters: { campaignId } });
-  expect(linesOf(octets)).toMatchObject([{ messageId: id, readDate: '2026-11-21T10:00:01.500Z', source: 'CAMPAIGN' }]);
+  const { bytes } = await made({ type: 'DELIVERY_REPORTS', filters: { campaignId } });
+  expect(linesOf(bytes)).toMatchObject([{ messageId: id, readDate: '2026-11-21T10:00:01.500Z', source: 'CAMPAIGN' }]);
   const inTime = await made({ type: 'DELIVERY_REPORTS', filters: span() });
   expect(inTime.row.rows).toBe(3);
 });
@@ -183,8 +183,8 @@ async function storeContacts(): Promise<number[]> {
 
 test('contacts have their custom fields and opt-outs; numbers stay, formulas do not', async () => {
   const ids = await storeContacts();
-  const { octets } = await made({ type: 'CONTACTS', filters: {} });
-  const lines = linesOf(octets);
+  const { bytes } = await made({ type: 'CONTACTS', filters: {} });
+  const lines = linesOf(bytes);
   expect(lines.map(({ id }) => Number(id))).toEqual(ids);
   expect(lines[0]).toMatchObject({
     firstName: 'First',
@@ -207,22 +207,22 @@ test('contacts can be selected by id or by list, each exported once', async () =
   );
   const named = await made({ type: 'CONTACTS', filters: { contactIds: ids.slice(0, 2) } });
   const listed = await made({ type: 'CONTACTS', filters: { listIds: [1, 2] } });
-  expect(linesOf(named.octets).map(({ id }) => Number(id))).toEqual(ids.slice(0, 2));
-  expect(linesOf(listed.octets).map(({ id }) => Number(id))).toEqual([ids[1]]);
+  expect(linesOf(named.bytes).map(({ id }) => Number(id))).toEqual(ids.slice(0, 2));
+  expect(linesOf(listed.bytes).map(({ id }) => Number(id))).toEqual([ids[1]]);
 });
 
 test('the compressed file has the content of the plain one', async () => {
   await store(100);
   const [plain, packed] = [await made(history()), await made(history(), 'csv.gz')];
-  expect(gunzipSync(packed.octets).equals(plain.octets)).toBe(true);
+  expect(gunzipSync(packed.bytes).equals(plain.bytes)).toBe(true);
 });
 
 test('a workbook has the same rows, numbers as numbers and every text as it is', async () => {
   const clientId = '=1+1\t\\n"<&>\r\n\u0007𝄞';
   const [id] = await store(1, { clientId, priceMicros: 35_000, sender: '-x' });
   await store(1999);
-  const { row, octets } = await made(history(), 'xlsx');
-  const [sheet] = (await readXlsx(octets)).sheets;
+  const { row, bytes } = await made(history(), 'xlsx');
+  const [sheet] = (await readXlsx(bytes)).sheets;
   const [head = [], ...rows] = sheet?.rows ?? [];
   const ours = rows.find((cells) => cells[0] === id) ?? [];
   const record = Object.fromEntries(head.map((name, i) => [String(name), ours[i]]));
@@ -235,9 +235,9 @@ test('a workbook has the same rows, numbers as numbers and every text as it is',
 
 test('a workbook is a plain ZIP, because LibreOffice 7.4 cannot open ZIP64', async () => {
   await store(100);
-  const { octets } = await made(history(), 'xlsx');
+  const { bytes } = await made(history(), 'xlsx');
   const [endOfPlain, endOfLarge] = ['PK\x05\x06', 'PK\x06\x06'];
-  expect([octets.includes(endOfPlain), octets.includes(endOfLarge)]).toEqual([true, false]);
+  expect([bytes.includes(endOfPlain), bytes.includes(endOfLarge)]).toEqual([true, false]);
 });
 
 test('many workers make each export once, and never two of one account at a time', async () => {

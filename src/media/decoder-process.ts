@@ -7,9 +7,9 @@ process.on('message', (message) => {
   if (isRequest(message)) void answer(message).then((reply) => process.send?.(reply));
 });
 
-async function answer({ octets, claim }: Request): Promise<Reply> {
+async function answer({ bytes, claim }: Request): Promise<Reply> {
   try {
-    return { inspection: await inspect(Buffer.from(octets.buffer, octets.byteOffset, octets.length), claim) };
+    return { inspection: await inspect(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), claim) };
   } catch (error) {
     if (error instanceof AppError && (error.code === 'invalid' || error.code === 'too_large'))
       return { refusal: { code: error.code, message: error.details?.[0]?.message ?? error.message } };

@@ -23,10 +23,10 @@ const waiting: Decoder[] = [];
  * crashes, hangs or uses too much memory, it is ended and the sender gets 400. The process has no settings and no
  * secrets of this one. It takes 0.3 s to start, is reused, and ends after five idle seconds.
  */
-export async function inspectInProcess(octets: Buffer, claim: Claim): Promise<Inspection> {
+export async function inspectInProcess(bytes: Buffer, claim: Claim): Promise<Inspection> {
   const decoder = waiting.pop() ?? startDecoder();
   clearTimeout(decoder.idle);
-  const reply = await ask(decoder.child, { octets, claim });
+  const reply = await ask(decoder.child, { bytes, claim });
   putBack(decoder);
   if ('inspection' in reply) return withBuffers(reply.inspection);
   if ('failure' in reply) throw new Error(`the decoder failed: ${reply.failure}`);
@@ -88,11 +88,11 @@ const withBuffers = (inspection: Inspection): Inspection => ({
   reencoded: asBuffer(inspection.reencoded),
   thumbnail: asBuffer(inspection.thumbnail),
 });
-const asBuffer = (octets: Uint8Array | null): Buffer | null =>
-  octets && Buffer.from(octets.buffer, octets.byteOffset, octets.length);
+const asBuffer = (bytes: Uint8Array | null): Buffer | null =>
+  bytes && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 
 /** A request to the decoder. */
-export type Request = { readonly octets: Uint8Array; readonly claim: Claim };
+export type Request = { readonly bytes: Uint8Array; readonly claim: Claim };
 /**
  * The decoder's reply: the inspection, a rejection with a message for the sender, or a failure of the decoder itself.
  */
@@ -102,7 +102,7 @@ export type Reply =
   | { readonly failure: string };
 
 export const isRequest = (message: unknown): message is Request =>
-  isRecord(message) && 'octets' in message && message.octets instanceof Uint8Array && 'claim' in message;
+  isRecord(message) && 'bytes' in message && message.bytes instanceof Uint8Array && 'claim' in message;
 
 const isReply = (message: unknown): message is Reply =>
   isRecord(message) && ('inspection' in message || 'refusal' in message || 'failure' in message);
@@ -110,7 +110,7 @@ const isReply = (message: unknown): message is Reply =>
 /** A checked file, safe to store and send. */
 export type Inspected = Omit<Inspection, 'reencoded'> & {
   /** The content; pictures are re-encoded, so it differs from the upload. */
-  readonly octets: Buffer;
+  readonly bytes: Buffer;
 };
 
 /**
@@ -123,9 +123,9 @@ const decoders = createFairQueue({ size: MAX_PROCESSES, perAccount: 1 });
  * Inspects a small file in memory, as `inspectFile` does with one on disk. Resolves with a JPEG of at most 320 by 320
  * of a picture. Errors: as of `inspect`.
  */
-export async function makeThumbnail(octets: Buffer, accountId: number): Promise<Buffer | null> {
+export async function makeThumbnail(bytes: Buffer, accountId: number): Promise<Buffer | null> {
   const claim: Claim = { fileName: '', contentType: '' };
-  const { thumbnail } = await decoders.run(accountId, () => inspectInProcess(octets, claim), { cost: octets.length });
+  const { thumbnail } = await decoders.run(accountId, () => inspectInProcess(bytes, claim), { cost: bytes.length });
   return thumbnail;
 }
 
@@ -142,9 +142,9 @@ export async function inspectFile(
   if (size > LIMITS.videoBytes) throw tooLarge('A video', LIMITS.videoBytes);
   const work = async (): Promise<Inspected> => {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(size), 0, size, 0);
-    const octets = buffer.subarray(0, bytesRead);
-    const { reencoded, ...facts } = await inspectInProcess(octets, claim);
-    return { ...facts, octets: reencoded ?? octets };
+    const bytes = buffer.subarray(0, bytesRead);
+    const { reencoded, ...facts } = await inspectInProcess(bytes, claim);
+    return { ...facts, bytes: reencoded ?? bytes };
   };
   return decoders.run(accountId, work, { cost: size });
 }

@@ -12,14 +12,14 @@ const PNG = await sharp(plain).png().toBuffer();
 const GIF = await sharp(plain).gif().toBuffer();
 const SCRIPT = Buffer.from('<script>alert(1)</script>');
 
-/** Inspects as uploads do, in the process of the decoders; `octets` would be stored. */
+/** Inspects as uploads do, in the process of the decoders; `bytes` would be stored. */
 async function inspect(sent: Buffer, claim: Claim) {
   const { reencoded, ...facts } = await inspectInProcess(sent, claim);
-  return { ...facts, octets: reencoded ?? sent };
+  return { ...facts, bytes: reencoded ?? sent };
 }
 
-async function refusal(octets: Buffer, claim = NO_CLAIM): Promise<string> {
-  const answer = await inspect(octets, claim).catch((error: unknown) => error);
+async function refusal(bytes: Buffer, claim = NO_CLAIM): Promise<string> {
+  const answer = await inspect(bytes, claim).catch((error: unknown) => error);
   expect(answer).toMatchObject({ details: [{ field: 'file' }] });
   return answer instanceof Error ? answer.message : '';
 }
@@ -29,8 +29,8 @@ describe('pictures', () => {
     ['image/jpeg', JPEG],
     ['image/png', PNG],
     ['image/gif', GIF],
-  ])('%s is measured and gets a thumbnail', async (mimeType, octets) => {
-    const made = await inspect(octets, NO_CLAIM);
+  ])('%s is measured and gets a thumbnail', async (mimeType, bytes) => {
+    const made = await inspect(bytes, NO_CLAIM);
     expect(made).toMatchObject({ mimeType, width: 640, height: 320, durationSeconds: null });
     expect(await sharp(made.thumbnail ?? Buffer.alloc(0)).metadata()).toMatchObject({
       format: 'jpeg',
@@ -43,10 +43,10 @@ describe('pictures', () => {
     const exif = { IFD0: { Copyright: 'somebody', ImageDescription: 'a secret place' } };
     const turned = await sharp(plain).withExif(exif).withMetadata({ orientation: 6 }).jpeg().toBuffer();
     expect(turned.includes('a secret place')).toBe(true);
-    const { octets, width, height } = await inspect(turned, NO_CLAIM);
+    const { bytes, width, height } = await inspect(turned, NO_CLAIM);
     expect([width, height]).toEqual([320, 640]);
-    expect(octets.includes('a secret place')).toBe(false);
-    expect((await sharp(octets).metadata()).orientation).toBeUndefined();
+    expect(bytes.includes('a secret place')).toBe(false);
+    expect((await sharp(bytes).metadata()).orientation).toBeUndefined();
   });
 
   test('an animation keeps its frames, their durations and its number of loops', async () => {
@@ -60,9 +60,9 @@ describe('pictures', () => {
     const animation = await sharp(frames, { join: { animated: true } })
       .gif({ delay: [100, 200, 300], loop: 2 })
       .toBuffer();
-    const { octets, width, height } = await inspect(animation, NO_CLAIM);
+    const { bytes, width, height } = await inspect(animation, NO_CLAIM);
     expect([width, height]).toEqual([640, 320]);
-    expect(await sharp(octets, { animated: true }).metadata()).toMatchObject({
+    expect(await sharp(bytes, { animated: true }).metadata()).toMatchObject({
       pages: 3,
       delay: [100, 200, 300],
       loop: 2,
@@ -70,8 +70,8 @@ describe('pictures', () => {
   });
 
   test('data hidden behind a JPEG is removed', async () => {
-    const { octets } = await inspect(Buffer.concat([JPEG, Buffer.from('a tail of a phone')]), NO_CLAIM);
-    expect(octets.includes('a tail of a phone')).toBe(false);
+    const { bytes } = await inspect(Buffer.concat([JPEG, Buffer.from('a tail of a phone')]), NO_CLAIM);
+    expect(bytes.includes('a tail of a phone')).toBe(false);
   });
 
   test('a JPEG that grows when re-encoded gets a lower quality', async () => {
@@ -82,8 +82,8 @@ describe('pictures', () => {
       noise: { type: 'gaussian', mean: 128, sigma: 60 },
     } as const;
     const grainy = await sharp({ create: noise }).jpeg({ quality: 50 }).toBuffer();
-    const { octets } = await inspect(grainy, NO_CLAIM);
-    expect(octets.length).toBeLessThanOrEqual(5 * 1024 * 1024);
+    const { bytes } = await inspect(grainy, NO_CLAIM);
+    expect(bytes.length).toBeLessThanOrEqual(5 * 1024 * 1024);
   });
 });
 
@@ -98,12 +98,12 @@ describe('videos', () => {
       durationSeconds: 2,
       thumbnail: null,
     });
-    expect(found.octets.equals(mp4)).toBe(true);
+    expect(found.bytes.equals(mp4)).toBe(true);
   });
 });
 
 const SVG = '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>';
-const OTHERS: [what: string, octets: Buffer][] = [
+const OTHERS: [what: string, bytes: Buffer][] = [
   ['nothing', Buffer.alloc(0)],
   ['a text', Buffer.from('hello')],
   ['SVG', Buffer.from(SVG)],
@@ -119,13 +119,13 @@ const OTHERS: [what: string, octets: Buffer][] = [
       .toBuffer(),
   ],
   ['a QuickTime film', Buffer.from('\0\0\0\x14ftypqt  \0\0\0\0qt  ', 'latin1')],
-  ['a ZIP', makeZip([{ name: 'a', octets: Buffer.from('x') }])],
+  ['a ZIP', makeZip([{ name: 'a', content: Buffer.from('x') }])],
 ];
-test.each(OTHERS)('%s is rejected', async (_, octets) => {
-  expect(await refusal(octets)).toMatch(/must be JPEG, PNG, GIF or MP4|is empty/);
+test.each(OTHERS)('%s is rejected', async (_, bytes) => {
+  expect(await refusal(bytes)).toMatch(/must be JPEG, PNG, GIF or MP4|is empty/);
 });
 
-const MISMATCHED: [octets: Buffer, fileName: string, contentType: string][] = [
+const MISMATCHED: [bytes: Buffer, fileName: string, contentType: string][] = [
   [JPEG, 'a.png', ''],
   [PNG, 'a.svg', ''],
   [PNG, 'a.html', ''],
@@ -137,24 +137,24 @@ const MISMATCHED: [octets: Buffer, fileName: string, contentType: string][] = [
 ];
 test.each(MISMATCHED)(
   'a name or a type that contradicts the content is rejected (%#)',
-  async (octets, fileName, contentType) => {
-    expect(await refusal(octets, { fileName, contentType })).toContain('but its content is');
+  async (bytes, fileName, contentType) => {
+    expect(await refusal(bytes, { fileName, contentType })).toContain('but its content is');
   },
 );
 
-const FITTING: [octets: Buffer, fileName: string, contentType: string][] = [
+const FITTING: [bytes: Buffer, fileName: string, contentType: string][] = [
   [JPEG, 'A Photo.JPEG', 'image/jpeg'],
   [JPEG, 'photo', 'image/pjpeg'],
   [PNG, 'shot 2026.09.01', 'application/octet-stream'],
   [GIF, 'a.gif', 'IMAGE/GIF'],
 ];
-test.each(FITTING)('a matching name and type are accepted (%#)', async (octets, fileName, contentType) => {
-  expect(await inspect(octets, { fileName, contentType })).toMatchObject({ width: 640 });
+test.each(FITTING)('a matching name and type are accepted (%#)', async (bytes, fileName, contentType) => {
+  expect(await inspect(bytes, { fileName, contentType })).toMatchObject({ width: 640 });
 });
 
-const zip = makeZip([{ name: 'a.class', octets: Buffer.from('x') }]);
+const zip = makeZip([{ name: 'a.class', content: Buffer.from('x') }]);
 const inside = (mark: string): Buffer => makeMp4({ data: Buffer.from(mark, 'latin1') });
-const POLYGLOTS: [what: string, octets: Buffer][] = [
+const POLYGLOTS: [what: string, bytes: Buffer][] = [
   ['a GIF and a script', Buffer.concat([GIF, SCRIPT])],
   ['a GIF and data after its end', Buffer.concat([GIF, Buffer.from('=1;alert(1)')])],
   ['a PNG and data after its end', Buffer.concat([PNG, Buffer.from('more')])],
@@ -174,8 +174,8 @@ const POLYGLOTS: [what: string, octets: Buffer][] = [
   ['a video and a 7z', inside('7z\xbc\xaf\x27\x1c')],
   ['a video and a ZIP', makeMp4({ data: zip })],
 ];
-test.each(POLYGLOTS)('%s at once is rejected', async (_, octets) => {
-  expect(await refusal(octets)).toContain('is both');
+test.each(POLYGLOTS)('%s at once is rejected', async (_, bytes) => {
+  expect(await refusal(bytes)).toContain('is both');
 });
 
 /** Pixels of one colour, which a GIF packs into nothing; `frames` of them. */
@@ -191,7 +191,7 @@ function bomb(width: number, height: number, frames: number): Buffer {
   ]);
 }
 
-const BOMBS: [what: string, octets: Buffer][] = [
+const BOMBS: [what: string, bytes: Buffer][] = [
   [
     'of 144 million pixels',
     await sharp({ create: { ...plain.create, width: 12_000, height: 12_000 } })
@@ -202,21 +202,21 @@ const BOMBS: [what: string, octets: Buffer][] = [
   ['of a thousand frames of a million', bomb(1000, 1000, 1000)],
   ['of twenty thousand frames', bomb(10, 10, 20_000)],
 ];
-test.each(BOMBS)('a picture %s is rejected before it is unpacked', async (_, octets) => {
+test.each(BOMBS)('a picture %s is rejected before it is unpacked', async (_, bytes) => {
   const before = process.memoryUsage.rss();
-  expect(await refusal(octets)).toMatch(/pixel limit|at most 1000 frames/);
+  expect(await refusal(bytes)).toMatch(/pixel limit|at most 1000 frames/);
   expect(process.memoryUsage.rss() - before).toBeLessThan(100 * 1024 * 1024);
 });
 
 test('a picture or a video with more bytes than its kind may have is 413', async () => {
-  for (const octets of [
+  for (const bytes of [
     Buffer.concat([JPEG, Buffer.alloc(5 * 1024 * 1024)]),
     makeMp4({ data: Buffer.alloc(16 * 1024 * 1024) }),
   ])
-    await expect(inspect(octets, NO_CLAIM)).rejects.toMatchObject({ status: 413 });
+    await expect(inspect(bytes, NO_CLAIM)).rejects.toMatchObject({ status: 413 });
 });
 
 test('a truncated picture is rejected', async () => {
-  for (const octets of [JPEG, PNG, GIF])
-    expect(await refusal(octets.subarray(0, octets.length / 2))).toContain('cannot be read');
+  for (const bytes of [JPEG, PNG, GIF])
+    expect(await refusal(bytes.subarray(0, bytes.length / 2))).toContain('cannot be read');
 });

@@ -20,16 +20,16 @@ export type Inspection = {
  * beyond 5 MiB (pictures) or 16 MiB (videos). A hostile file can keep the thread busy for seconds: the gateway runs
  * this in a separate process.
  */
-export async function inspect(octets: Buffer, claim: Claim): Promise<Inspection> {
-  if (octets.length === 0) throw badFile('is empty');
-  const mimeType = await detectType(octets, claim);
+export async function inspect(bytes: Buffer, claim: Claim): Promise<Inspection> {
+  if (bytes.length === 0) throw badFile('is empty');
+  const mimeType = await detectType(bytes, claim);
   const isVideo = mimeType === 'video/mp4';
   const maxBytes = isVideo ? LIMITS.videoBytes : LIMITS.imageBytes;
-  if (octets.length > maxBytes) throw tooLarge(isVideo ? 'A video' : 'A picture', maxBytes);
-  const alsoIs = detectPolyglot(octets, mimeType);
+  if (bytes.length > maxBytes) throw tooLarge(isVideo ? 'A video' : 'A picture', maxBytes);
+  const alsoIs = detectPolyglot(bytes, mimeType);
   if (alsoIs !== undefined) throw badFile(`is both ${mimeType} and ${alsoIs}`);
-  if (mimeType === 'video/mp4') return { mimeType, reencoded: null, ...probeVideo(octets), thumbnail: null };
-  const { octets: reencoded, ...picture } = await reencodePicture(octets, mimeType);
+  if (mimeType === 'video/mp4') return { mimeType, reencoded: null, ...probeVideo(bytes), thumbnail: null };
+  const { bytes: reencoded, ...picture } = await reencodePicture(bytes, mimeType);
   return { mimeType, reencoded, durationSeconds: null, ...picture };
 }
 
@@ -64,8 +64,8 @@ export type Claim = { readonly fileName: string; readonly contentType: string };
  * Detects the type of a file from its content alone. Throws 400 if it is not a supported type, or if its name or its
  * declared type contradict the content: a client that relies on them would misread the file.
  */
-async function detectType(octets: Uint8Array, { fileName, contentType }: Claim): Promise<MediaType> {
-  const found = await fileTypeFromBuffer(octets);
+async function detectType(bytes: Uint8Array, { fileName, contentType }: Claim): Promise<MediaType> {
+  const found = await fileTypeFromBuffer(bytes);
   const type = found && named(found.mime);
   if (!type) throw badFile(`must be JPEG, PNG, GIF or MP4${found ? `; its content is ${found.mime}` : ''}`);
   const extension = /^\.[a-z][a-z0-9]{0,4}$/i.exec(extname(fileName))?.[0].toLowerCase();
@@ -101,7 +101,7 @@ export const tooLarge = (what: string, bytes: number): AppError => {
 
 /** A re-encoded picture. */
 type Picture = {
-  readonly octets: Buffer;
+  readonly bytes: Buffer;
   readonly width: number;
   readonly height: number;
   /** A JPEG of at most 320 by 320. */
@@ -120,10 +120,10 @@ const JPEG_QUALITIES = [85, 70, 50] as const;
  * frames, their durations and its number of loops. Errors: 400 when it cannot be decoded, is too large when unpacked,
  * or takes too long; 413 when the result cannot be made smaller than 5 MiB.
  */
-async function reencodePicture(octets: Buffer, type: PictureType): Promise<Picture> {
+async function reencodePicture(bytes: Buffer, type: PictureType): Promise<Picture> {
   const sharp = await loadSharp();
   const open = (options: SharpOptions = {}): Sharp =>
-    sharp(octets, { failOn: 'error', limitInputPixels: LIMITS.pixels, ...options }).timeout({
+    sharp(bytes, { failOn: 'error', limitInputPixels: LIMITS.pixels, ...options }).timeout({
       seconds: TIMEOUT_SECONDS,
     });
   const { pages = 1, isPalette } = await asUnreadable(open().metadata());
@@ -133,7 +133,7 @@ async function reencodePicture(octets: Buffer, type: PictureType): Promise<Pictu
     const { data, info } = await asUnreadable(image.toBuffer({ resolveWithObject: true }));
     if (data.length > LIMITS.imageBytes) continue;
     const thumbnail = await asUnreadable(thumbnailOf(open()));
-    return { octets: data, width: info.width, height: info.pageHeight ?? info.height, thumbnail };
+    return { bytes: data, width: info.width, height: info.pageHeight ?? info.height, thumbnail };
   }
   throw tooLarge('A re-encoded picture', LIMITS.imageBytes);
 }
@@ -194,19 +194,19 @@ const TOP_LEVEL: ReadonlySet<string> = new Set(
  * the file to the end, and it has a video track whose frames are within the media data. Nothing is decoded. Throws 400
  * if it is not a video.
  */
-export function probeVideo(octets: Buffer): Video {
-  const boxes = readBoxes(octets);
+export function probeVideo(bytes: Buffer): Video {
+  const boxes = readBoxes(bytes);
   if (!boxes || boxes[0]?.type !== 'ftyp' || boxes.some(({ type }) => !TOP_LEVEL.has(type)))
     throw badFile('is not a valid MP4: its boxes do not fill the file');
   const moov = boxes.find(({ type }) => type === 'moov');
-  const tracks = moov ? boxesAt(octets, moov, 'trak') : [];
+  const tracks = moov ? boxesAt(bytes, moov, 'trak') : [];
   if (!moov || tracks.length === 0) throw badFile('is not a valid MP4: it has no tracks');
-  if (boxesAt(octets, moov, 'mvex').length > 0) throw badFile('is a fragmented MP4: save it without fragments');
-  const track = tracks.find((each) => handlerOf(octets, each) === 'vide');
+  if (boxesAt(bytes, moov, 'mvex').length > 0) throw badFile('is a fragmented MP4: save it without fragments');
+  const track = tracks.find((each) => handlerOf(bytes, each) === 'vide');
   if (!track) throw badFile('is not a video: it has no video track');
   const data = boxes.filter(({ type }) => type === 'mdat');
-  if (!hasFrames(octets, track, data)) throw badFile('is not a valid MP4: its frames are not in the file');
-  const video = { ...sizeOf(octets, track), durationSeconds: durationOf(octets, moov) };
+  if (!hasFrames(bytes, track, data)) throw badFile('is not a valid MP4: its frames are not in the file');
+  const video = { ...sizeOf(bytes, track), durationSeconds: durationOf(bytes, moov) };
   if (!isPlausible(video)) throw badFile('is not a valid MP4: its dimensions or duration are impossible');
   return video;
 }
@@ -215,45 +215,45 @@ const isPlausible = ({ width, height, durationSeconds }: Video): boolean =>
   [width, height].every((side) => side >= 1 && side <= LIMITS.side) && durationSeconds > 0 && durationSeconds < 86_400;
 
 /** Returns the kind of a track, such as `vide` or `soun` (8.4.3). */
-function handlerOf(octets: Buffer, track: Box): string {
-  const hdlr = sized(boxesAt(octets, track, 'mdia', 'hdlr')[0], 12);
-  return hdlr ? octets.toString('latin1', hdlr.start + 8, hdlr.start + 12) : '';
+function handlerOf(bytes: Buffer, track: Box): string {
+  const hdlr = sized(boxesAt(bytes, track, 'mdia', 'hdlr')[0], 12);
+  return hdlr ? bytes.toString('latin1', hdlr.start + 8, hdlr.start + 12) : '';
 }
 
 /** True if the track has frames, and its first and last chunks start within the media data (8.7.3 and 8.7.5). */
-function hasFrames(octets: Buffer, track: Box, data: readonly Box[]): boolean {
-  const tables = (type: string, bytes: number): Box | undefined =>
-    sized(boxesAt(octets, track, 'mdia', 'minf', 'stbl', type)[0], bytes);
+function hasFrames(bytes: Buffer, track: Box, data: readonly Box[]): boolean {
+  const tables = (type: string, size: number): Box | undefined =>
+    sized(boxesAt(bytes, track, 'mdia', 'minf', 'stbl', type)[0], size);
   const [formats, sizes] = [tables('stsd', 16), tables('stsz', 12) ?? tables('stz2', 12)];
   const [offsets, wide] = [tables('stco', 12), tables('co64', 16)];
-  if (!formats || !sizes || octets.readUInt32BE(sizes.start + 8) === 0) return false;
+  if (!formats || !sizes || bytes.readUInt32BE(sizes.start + 8) === 0) return false;
   const width = offsets ? 4 : 8;
   const table = offsets ?? wide;
-  const count = table ? octets.readUInt32BE(table.start + 4) : 0;
+  const count = table ? bytes.readUInt32BE(table.start + 4) : 0;
   if (!table || count === 0 || table.start + 8 + count * width > table.end) return false;
   return [0, count - 1]
     .map((n) => table.start + 8 + n * width)
-    .map((at) => (width === 4 ? octets.readUInt32BE(at) : Number(octets.readBigUInt64BE(at))))
+    .map((at) => (width === 4 ? bytes.readUInt32BE(at) : Number(bytes.readBigUInt64BE(at))))
     .every((offset) => data.some(({ start, end }) => offset >= start && offset < end));
 }
 
 /** Returns the duration in seconds (8.2.2); version 1 of the box has 64-bit times. */
-function durationOf(octets: Buffer, moov: Box): number {
-  const mvhd = sized(boxesAt(octets, moov, 'mvhd')[0], 100);
+function durationOf(bytes: Buffer, moov: Box): number {
+  const mvhd = sized(boxesAt(bytes, moov, 'mvhd')[0], 100);
   if (!mvhd) return 0;
-  const isLong = octets[mvhd.start] === 1;
+  const isLong = bytes[mvhd.start] === 1;
   const at = mvhd.start + (isLong ? 20 : 12);
-  const ticks = isLong ? Number(octets.readBigUInt64BE(at + 4)) : octets.readUInt32BE(at + 4);
-  return Math.round((ticks / octets.readUInt32BE(at)) * 1000) / 1000;
+  const ticks = isLong ? Number(bytes.readBigUInt64BE(at + 4)) : bytes.readUInt32BE(at + 4);
+  return Math.round((ticks / bytes.readUInt32BE(at)) * 1000) / 1000;
 }
 
 /** Returns the displayed dimensions (8.3.2, in 16.16 fixed point): a quarter turn swaps width and height. */
-function sizeOf(octets: Buffer, track: Box): Pick<Video, 'width' | 'height'> {
-  const tkhd = sized(boxesAt(octets, track, 'tkhd')[0], 84);
+function sizeOf(bytes: Buffer, track: Box): Pick<Video, 'width' | 'height'> {
+  const tkhd = sized(boxesAt(bytes, track, 'tkhd')[0], 84);
   if (!tkhd) return { width: 0, height: 0 };
   const matrix = tkhd.end - 44;
-  const [width, height] = [tkhd.end - 8, tkhd.end - 4].map((at) => Math.round(octets.readUInt32BE(at) / 65_536));
-  const isTurned = octets.readInt32BE(matrix) === 0 && octets.readInt32BE(matrix + 16) === 0;
+  const [width, height] = [tkhd.end - 8, tkhd.end - 4].map((at) => Math.round(bytes.readUInt32BE(at) / 65_536));
+  const isTurned = bytes.readInt32BE(matrix) === 0 && bytes.readInt32BE(matrix + 16) === 0;
   return isTurned ? { width: height ?? 0, height: width ?? 0 } : { width: width ?? 0, height: height ?? 0 };
 }
 
@@ -270,31 +270,31 @@ const MAX_BOXES = 10_000;
  * Reads the sequence of boxes from `start` to `end`. Undefined if they do not fill that space exactly, or if a box is
  * smaller than its own header.
  */
-function readBoxes(octets: Buffer, start = 0, end = octets.length): Box[] | undefined {
+function readBoxes(bytes: Buffer, start = 0, end = bytes.length): Box[] | undefined {
   const boxes: Box[] = [];
   for (let at = start; at < end; ) {
     if (at + 8 > end || boxes.length >= MAX_BOXES) return undefined;
-    const [header, size] = boxSizeOf(octets, at, end);
+    const [header, size] = boxSizeOf(bytes, at, end);
     if (size < header || at + size > end) return undefined;
-    boxes.push({ type: octets.toString('latin1', at + 4, at + 8), start: at + header, end: at + size });
+    boxes.push({ type: bytes.toString('latin1', at + 4, at + 8), start: at + header, end: at + size });
     at += size;
   }
   return boxes;
 }
 
 /** Returns the bytes of header and box. A size of 0 means up to the end; 1 means that the size follows in 64 bits. */
-function boxSizeOf(octets: Buffer, at: number, end: number): readonly [header: number, size: number] {
-  const size = octets.readUInt32BE(at);
+function boxSizeOf(bytes: Buffer, at: number, end: number): readonly [header: number, size: number] {
+  const size = bytes.readUInt32BE(at);
   if (size === 0) return [8, end - at];
   if (size !== 1) return [8, size];
-  return at + 16 <= end ? [16, Number(octets.readBigUInt64BE(at + 8))] : [16, 0];
+  return at + 16 <= end ? [16, Number(bytes.readBigUInt64BE(at + 8))] : [16, 0];
 }
 
 /** Finds the boxes at a path of types below `parent`; none if a box on the path is missing or malformed. */
-function boxesAt(octets: Buffer, parent: Box, ...path: readonly string[]): Box[] {
+function boxesAt(bytes: Buffer, parent: Box, ...path: readonly string[]): Box[] {
   return path.reduce<Box[]>(
     (parents, type) =>
-      parents.flatMap(({ start, end }) => (readBoxes(octets, start, end) ?? []).filter((box) => box.type === type)),
+      parents.flatMap(({ start, end }) => (readBoxes(bytes, start, end) ?? []).filter((box) => box.type === type)),
     [parent],
   );
 }
@@ -313,9 +313,9 @@ const MARKERS: readonly (readonly [marker: RegExp, what: string])[] = [
  * script. Undefined when nothing is found. Pictures are also re-encoded, so anything missed here does not survive
  * there.
  */
-function detectPolyglot(octets: Buffer, type: MediaType): string | undefined {
+function detectPolyglot(bytes: Buffer, type: MediaType): string | undefined {
   // latin1 gives one character per byte.
-  const text = octets.toString('latin1');
+  const text = bytes.toString('latin1');
   const found = MARKERS.find(([marker]) => marker.test(text));
   if (found) return found[1];
   if (['Rar!\x1a\x07', '7z\xbc\xaf\x27\x1c'].some((signature) => text.includes(signature))) return 'an archive';
@@ -323,26 +323,26 @@ function detectPolyglot(octets: Buffer, type: MediaType): string | undefined {
   // PDF readers search the first 1,024 bytes of a file for it.
   if (text.slice(0, 1024).includes('%PDF-')) return 'a PDF';
   if (text.startsWith('ustar', 257) || text.startsWith('CD001', 0x8001)) return 'an archive';
-  return hasTrailingData(octets, type) ? 'data after its end' : undefined;
+  return hasTrailingData(bytes, type) ? 'data after its end' : undefined;
 }
 
 /**
  * True if a PNG or GIF continues after its end. JPEGs of phones have trailing data of many kinds (depth, brightness, a
  * short video), and the boxes of an MP4 go to the end of the file, so neither is checked.
  */
-function hasTrailingData(octets: Buffer, type: MediaType): boolean {
-  if (type === 'image/png') return pngEnd(octets) < octets.length;
-  return type === 'image/gif' && gifEnd(octets) < octets.length;
+function hasTrailingData(bytes: Buffer, type: MediaType): boolean {
+  if (type === 'image/png') return pngEnd(bytes) < bytes.length;
+  return type === 'image/gif' && gifEnd(bytes) < bytes.length;
 }
 
 /** Returns the end of a PNG (PNG 3rd edition, 5.3), behind its IEND chunk; the end of the file when there is none. */
-function pngEnd(octets: Buffer): number {
-  for (let at = 8; at + 12 <= octets.length; ) {
-    const end = at + 12 + octets.readUInt32BE(at);
-    if (octets.toString('latin1', at + 4, at + 8) === 'IEND') return end;
+function pngEnd(bytes: Buffer): number {
+  for (let at = 8; at + 12 <= bytes.length; ) {
+    const end = at + 12 + bytes.readUInt32BE(at);
+    if (bytes.toString('latin1', at + 4, at + 8) === 'IEND') return end;
     at = end;
   }
-  return octets.length;
+  return bytes.length;
 }
 
 const EXTENSION = 0x21;
@@ -352,25 +352,25 @@ const TRAILER = 0x3b;
 /**
  * Returns the end of a GIF (GIF89a, 27), behind its trailer; the end of the file when its blocks do not lead to one.
  */
-function gifEnd(octets: Buffer): number {
-  let at = 13 + colourTableBytes(octets[10]);
-  while (at < octets.length) {
-    const kind = octets[at];
+function gifEnd(bytes: Buffer): number {
+  let at = 13 + colourTableBytes(bytes[10]);
+  while (at < bytes.length) {
+    const kind = bytes[at];
     if (kind === TRAILER) return at + 1;
-    if (kind === EXTENSION) at = blocksEnd(octets, at + 2);
+    if (kind === EXTENSION) at = blocksEnd(bytes, at + 2);
     // Skips its descriptor, its colour table, and the byte before its data.
-    else if (kind === IMAGE) at = blocksEnd(octets, at + 11 + colourTableBytes(octets[at + 9]));
-    else return octets.length;
+    else if (kind === IMAGE) at = blocksEnd(bytes, at + 11 + colourTableBytes(bytes[at + 9]));
+    else return bytes.length;
   }
-  return octets.length;
+  return bytes.length;
 }
 
 /** Returns the size of the colour table that these flags announce; 0 if there is none. */
 const colourTableBytes = (flags = 0): number => (flags & 0x80 ? 3 * 2 ** ((flags & 7) + 1) : 0);
 
 /** Returns the end of a sequence of blocks: each begins with its length, and an empty one is the last. */
-function blocksEnd(octets: Buffer, start: number): number {
+function blocksEnd(bytes: Buffer, start: number): number {
   let at = start;
-  for (let length = octets[at]; length; length = octets[at]) at += length + 1;
+  for (let length = bytes[at]; length; length = bytes[at]) at += length + 1;
   return at + 1;
 }

@@ -35,7 +35,7 @@ afterAll(async () => {
 
 const INSPECTED: Inspected = {
   mimeType: 'image/png',
-  octets: Buffer.from('a picture'),
+  bytes: Buffer.from('a picture'),
   width: 4,
   height: 2,
   durationSeconds: null,

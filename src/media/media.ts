@@ -40,16 +40,16 @@ type StoredFile = Pick<
 export async function storeUpload(
   { db, storage }: { db: Db; storage: Storage },
   { accountId }: Pick<Actor, 'accountId'>,
-  { octets, thumbnail, ...facts }: Inspected,
+  { bytes, thumbnail, ...facts }: Inspected,
 ): Promise<StoredFile> {
   const fileKey = newFileKey(accountId);
   const thumbnailKey = thumbnail && newFileKey(accountId);
   const keys = [fileKey, ...(thumbnailKey === null ? [] : [thumbnailKey])];
   await insertRemovals(db, { accountId, keys, afterSeconds: ORPHAN_SECONDS });
-  await storage.put(fileKey, octets, { contentType: facts.mimeType });
+  await storage.put(fileKey, bytes, { contentType: facts.mimeType });
   if (thumbnail && thumbnailKey !== null) await storage.put(thumbnailKey, thumbnail, { contentType: 'image/jpeg' });
   const thumbnailBytes = thumbnail && thumbnail.length;
-  return { ...facts, sizeBytes: octets.length, fileKey, thumbnailKey, thumbnailBytes };
+  return { ...facts, sizeBytes: bytes.length, fileKey, thumbnailKey, thumbnailBytes };
 }
 
 /** Fields of an upload that its sender provides. */

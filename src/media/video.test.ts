@@ -31,7 +31,7 @@ test('64-bit times and 64-bit boxes are read', () => {
   expect(probeVideo(Buffer.concat([makeMp4(), wide]))).toMatchObject({ width: 320 });
 });
 
-const REFUSED: [what: string, octets: Buffer, reason: string][] = [
+const REFUSED: [what: string, bytes: Buffer, reason: string][] = [
   ['only its beginning', makeMp4().subarray(0, 24), 'no tracks'],
   ['its end cut off', makeMp4().subarray(0, -1), 'do not fill the file'],
   ['bytes after the last box', Buffer.concat([makeMp4(), Buffer.from('<a href="#">')]), 'do not fill the file'],
@@ -50,8 +50,8 @@ const REFUSED: [what: string, octets: Buffer, reason: string][] = [
   ['a side of 20,000', makeMp4({ width: 20_000 }), 'are impossible'],
   ['fragments', makeMp4({ more: [box('mvex')] }), 'fragmented'],
 ];
-test.each(REFUSED)('a file with %s is not a video', (_, octets, reason) => {
-  expect(() => probeVideo(octets)).toThrow(reason);
+test.each(REFUSED)('a file with %s is not a video', (_, bytes, reason) => {
+  expect(() => probeVideo(bytes)).toThrow(reason);
 });
 
 test('a video with any byte changed is either probed or rejected', () => {

@@ -7,6 +7,7 @@ import { CHANNELS } from '../core/channels.ts';
 import { inTurn, tenant } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
 import { type App, ErrorOut, type PlatformDeps, ref, WholesaleErrorOut, withExamples } from '../core/http/app.ts';
+import type { DirectRoute } from '../core/http/direct.ts';
 import { assertScope, requireAnyScope, requireScope } from '../core/http/auth.ts';
 import { idempotentHandler } from '../core/http/idempotency.ts';
 import { claimKey, insertAnswers, type Key, type SealedAnswer } from '../core/idempotency.ts';
@@ -39,6 +40,28 @@ export type SendRouteDeps = PreviewRouteDeps & {
   readonly tracing?: Tracing | null;
 };
 
+const SEND_BODY = Type.Union([schema.SendIn, schema.MessageServerIn]);
+type SendBody = schema.SendIn | schema.MessageServerIn;
+
+const readOne = (body: SendBody, { clock, config: { maxScheduleDays } }: Pick<SendRouteDeps, 'clock' | 'config'>) =>
+  isSend(body) ? readSend(body, clock.now(), maxScheduleDays) : readMessageServer(body, clock.now(), maxScheduleDays);
+
+const answerOne = (actor: Actor, body: SendBody, verdict: Verdict) =>
+  isSend(body) ? answerSend(actor, body, verdict) : answerMessageServer(actor, body, verdict);
+
+/** The send of one SMS, which most requests are. */
+export const directSend = (deps: SendRouteDeps): DirectRoute => ({
+  path: SEND,
+  scope: 'SMS',
+  body: SEND_BODY,
+  authenticate: deps.authenticate,
+  read(document) {
+    const body = document as SendBody;
+    const draft = readOne(body, deps);
+    return async (actor) => answerOne(actor, body, await deps.accept.one(actor, draft));
+  },
+});
+
 /** Registers the routes of single sends, bulk sends and cancellation. */
 export function sendingRoutes(app: App, deps: SendRouteDeps): void {
   const { accept, clock, config, pool, tracing } = deps;
@@ -54,7 +77,7 @@ export function sendingRoutes(app: App, deps: SendRouteDeps): void {
       description:
         'Two bodies are accepted: the short one and that of the message server. The response has the form of the body.',
       body: withExamples(
-        Type.Union([schema.SendIn, schema.MessageServerIn]),
+        SEND_BODY,
         { phoneNumber: '+393331234567', message: 'Your parcel arrives today', customerMessageId: 'order-4711' },
         {
           destination: '+393331234567',
@@ -67,11 +90,8 @@ export function sendingRoutes(app: App, deps: SendRouteDeps): void {
       response: { 200: Type.Union([schema.SendOut, schema.MessageServerOut]), 409: ref(ErrorOut) },
     },
     handler: idempotentHandler(deps, async ({ actor, body, headers }, _reply, pendingAnswer) => {
-      const now = clock.now();
-      const { maxScheduleDays } = config;
-      const draft = isSend(body) ? readSend(body, now, maxScheduleDays) : readMessageServer(body, now, maxScheduleDays);
-      const answer = (verdict: Verdict) =>
-        isSend(body) ? answerSend(actor, body, verdict) : answerMessageServer(actor, body, verdict);
+      const draft = readOne(body, deps);
+      const answer = (verdict: Verdict) => answerOne(actor, body, verdict);
       const traced = tracing ? { ...draft, caller: tracing.callerOf(headers) } : draft;
       return answer(await accept.one(actor, traced, pendingAnswer && idempotentSend(pendingAnswer, answer)));
     }),

@@ -192,12 +192,12 @@ describe('a single send', () => {
   });
 
   test('with bytes that are not UTF-8 is refused', async () => {
-    const octets = Buffer.concat([
+    const bytes = Buffer.concat([
       Buffer.from('{"phoneNumber":"+393331234567","message":"'),
       Buffer.from([0xff]),
       Buffer.from('"}'),
     ]);
-    expectError(await program.client.request('POST', SEND, { octets }), 400);
+    expectError(await program.client.request('POST', SEND, { bytes }), 400);
   });
 
   test('to a number of no country is answered with a refusal', async () => {

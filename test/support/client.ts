@@ -11,7 +11,7 @@ export type RequestOptions = {
   /** A string is sent as it is, anything else as JSON. */
   readonly body?: unknown;
   /** Raw bytes to send in place of `body`. */
-  readonly octets?: Uint8Array<ArrayBuffer>;
+  readonly bytes?: Uint8Array<ArrayBuffer>;
   readonly headers?: Readonly<Record<string, string>>;
 };
 
@@ -37,8 +37,8 @@ export const SEND = '/api/message-server/sms/send';
 export const BULK = '/services/sms/send';
 export const STATUS = '/api/partner-gateway/v1/messages/status';
 
-function bodyOf({ body, octets }: RequestOptions): string | Uint8Array<ArrayBuffer> | null {
-  if (octets !== undefined) return octets;
+function bodyOf({ body, bytes }: RequestOptions): string | Uint8Array<ArrayBuffer> | null {
+  if (bytes !== undefined) return bytes;
   if (body === undefined) return null;
   return typeof body === 'string' ? body : JSON.stringify(body);
 }

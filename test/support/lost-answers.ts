@@ -11,12 +11,12 @@ export type LostAnswers = AsyncDisposable & {
 const EXECUTE = Buffer.from('45000000090000000000', 'hex');
 const SYNC = Buffer.from('5300000004', 'hex');
 
-/** Whether these octets hold a COMMIT, or two statements and a Sync behind them (src/core/db/pipeline.ts). */
-function endsTransaction(octets: Buffer): boolean {
-  const first = octets.indexOf(EXECUTE);
-  const second = octets.indexOf(EXECUTE, first + EXECUTE.length);
-  const isPipeline = first >= 0 && second >= 0 && octets.indexOf(SYNC, first) > second;
-  return isPipeline || octets.includes('COMMIT');
+/** Whether these bytes hold a COMMIT, or two statements and a Sync behind them (src/core/db/pipeline.ts). */
+function endsTransaction(bytes: Buffer): boolean {
+  const first = bytes.indexOf(EXECUTE);
+  const second = bytes.indexOf(EXECUTE, first + EXECUTE.length);
+  const isPipeline = first >= 0 && second >= 0 && bytes.indexOf(SYNC, first) > second;
+  return isPipeline || bytes.includes('COMMIT');
 }
 
 export async function startLostAnswers(connectionString: string): Promise<LostAnswers> {
@@ -37,16 +37,16 @@ export async function startLostAnswers(connectionString: string): Promise<LostAn
       }
     };
     for (const socket of [client, server]) sockets.add(socket.on('error', end).on('close', end));
-    client.on('data', (octets: Buffer) => {
-      isEvaluation ||= octets.includes('alert_');
-      if (endsTransaction(octets)) {
+    client.on('data', (bytes: Buffer) => {
+      isEvaluation ||= bytes.includes('alert_');
+      if (endsTransaction(bytes)) {
         if (armed && !isEvaluation) [armed, cut] = [false, true];
         isEvaluation = false;
       }
-      server.write(octets);
+      server.write(bytes);
     });
-    server.on('data', (octets) => {
-      if (!cut) return void client.write(octets);
+    server.on('data', (bytes) => {
+      if (!cut) return void client.write(bytes);
       lost++;
       end();
     });

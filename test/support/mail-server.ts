@@ -82,11 +82,11 @@ function decoded(headers: string, body: string): string {
   const encoding = /^content-transfer-encoding: *(\S+)/im.exec(headers)?.[1]?.toLowerCase();
   if (encoding === 'base64') return Buffer.from(body, 'base64').toString();
   if (encoding !== 'quoted-printable') return body.replaceAll('\r\n', '\n');
-  const octets = body
+  const bytes = body
     .replace(/=\r\n/g, '')
     .replaceAll('\r\n', '\n')
     .replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
-  return Buffer.from(octets, 'latin1').toString();
+  return Buffer.from(bytes, 'latin1').toString();
 }
 
 /** Returns the token of the link in a mail or a text. */

@@ -33,7 +33,7 @@ export type ReplicatedServer = {
    * is on its way, and restarts the standby.
    */
   freeze(): Promise<() => void>;
-  /** How much a standby has received, in octets of WAL. */
+  /** How much a standby has received, in bytes of WAL. */
   received(): Promise<number>;
   ask<R extends pg.QueryResultRow>(statement: string): Promise<R[]>;
   /** Copies its data while it runs. */
@@ -157,10 +157,10 @@ async function replicatedServer(folder: string, name: string, connectionString: 
     },
     async received() {
       // After a restart only what was replayed counts, until the standby has a primary again.
-      const [row] = await ask<{ octets: string }>(
-        "SELECT greatest(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()) - '0/0' AS octets",
+      const [row] = await ask<{ bytes: string }>(
+        "SELECT greatest(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()) - '0/0' AS bytes",
       );
-      return Number(row?.octets ?? 0);
+      return Number(row?.bytes ?? 0);
     },
     /** A base backup as the manual describes it, in one session. */
     copyTo: (target) =>

@@ -90,12 +90,12 @@ test('a messy file of 5,000 rows is cleaned with one click more than a clean one
   page.on('request', (request) => {
     if (request.headers()['content-type']?.startsWith('multipart/')) sent.push(request.url());
   });
-  const { octets, rows, people } = makeMessyContacts(5000, 7);
+  const { bytes, rows, people } = makeMessyContacts(5000, 7);
   await page.goto(site.url('/contacts/import'));
   const before = (await get<{ total: number }>('')).total;
   await page
     .getByLabel('File', { exact: true })
-    .setInputFiles({ name: 'customers.csv', mimeType: 'text/csv', buffer: octets });
+    .setInputFiles({ name: 'customers.csv', mimeType: 'text/csv', buffer: bytes });
   // Guessed from the file, and nothing to choose.
   const country = page.getByRole('combobox', { name: 'Country of the phone numbers' });
   await expect.poll(() => country.inputValue()).toBe('IT');

@@ -62,7 +62,7 @@ const rows = (count: number): string =>
 export const FILE_ATTACKS: readonly Attack[] = [
   files(
     'sheets that unpack to 60 MiB',
-    sheets(() => makeXlsx(CELL, { more: [{ name: 'bomb', octets: Buffer.alloc(60 * MIB, 0x20) }] })),
+    sheets(() => makeXlsx(CELL, { more: [{ name: 'bomb', content: Buffer.alloc(60 * MIB, 0x20) }] })),
   ),
   files(
     'sheets of 400,000 rows',

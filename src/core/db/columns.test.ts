@@ -29,7 +29,7 @@ type Row = {
   readonly yes: boolean | null;
   readonly name: string | null;
   readonly id: string | null;
-  readonly octets: Uint8Array | null;
+  readonly bytes: Uint8Array | null;
   readonly at: Date | null;
   readonly document: string | null;
 };
@@ -41,7 +41,7 @@ const COLUMNS: BatchColumns<Row> = once({
   yes: boolean((r) => r.yes),
   name: text((r) => r.name),
   id: uuid((r) => r.id),
-  octets: bytea((r) => r.octets),
+  bytes: bytea((r) => r.bytes),
   at: timestamptz((r) => r.at),
   document: json((r) => r.document),
 });
@@ -56,7 +56,7 @@ const read = (rows: readonly Row[]): Promise<Record<string, unknown>[]> =>
 const asRead = (row: Row): Record<string, unknown> => ({
   ...row,
   name: row.name?.toWellFormed() ?? null,
-  octets: row.octets === null ? null : Buffer.from(row.octets),
+  bytes: row.bytes === null ? null : Buffer.from(row.bytes),
   document: row.document === null ? null : JSON.parse(row.document),
 });
 
@@ -67,7 +67,7 @@ const EMPTY: Row = {
   yes: null,
   name: null,
   id: null,
-  octets: null,
+  bytes: null,
   at: null,
   document: null,
 };
@@ -84,7 +84,7 @@ const row = fc.record<Row>({
   yes: orNull(fc.boolean()),
   name: orNull(texts),
   id: orNull(fc.uuid()),
-  octets: orNull(fc.uint8Array({ maxLength: 200, size: 'max' })),
+  bytes: orNull(fc.uint8Array({ maxLength: 200, size: 'max' })),
   at: orNull(fc.date({ min: new Date('0001-01-01Z'), max: new Date('9999-12-31Z'), noInvalidDate: true })),
   document: orNull(fc.json().map((value) => value.replaceAll('\\u0000', ''))),
 });
@@ -124,7 +124,7 @@ const FIELDS: RowColumns<Row> = once({
   yes: boolean,
   name: text,
   id: uuid,
-  octets: bytea,
+  bytes: bytea,
   at: timestamptz,
   document: null,
 });
@@ -179,8 +179,8 @@ test('UUIDs in upper case are the same ids', async () => {
 });
 
 test('of a view into a larger buffer only the view is written', async () => {
-  const octets = Buffer.from('0123456789').subarray(2, 4);
-  expect(await read([{ ...EMPTY, octets }, EMPTY])).toMatchObject([{ octets: Buffer.from('23') }, { octets: null }]);
+  const bytes = Buffer.from('0123456789').subarray(2, 4);
+  expect(await read([{ ...EMPTY, bytes }, EMPTY])).toMatchObject([{ bytes: Buffer.from('23') }, { bytes: null }]);
 });
 
 test.each([{ whole: 2 ** 31 }, { small: 2 ** 15 }, { small: -(2 ** 15) - 1 }])(

@@ -175,9 +175,9 @@ function preferringConnection(config: pg.ClientConfig, ssl: ConnectionOptions): 
   let host = '';
 
   /** The response to the request is one byte, S or N: more of them could only come from an attacker in between. */
-  function goOn(stream: Duplex, octets: Buffer): void {
+  function goOn(stream: Duplex, bytes: Buffer): void {
     connection.attachListeners = attachListeners;
-    const answer = octets.toString('latin1');
+    const answer = bytes.toString('latin1');
     if (answer === 'S') {
       connection.ssl = ssl;
       connection.upgradeToSSL(host, fail);
@@ -187,7 +187,7 @@ function preferringConnection(config: pg.ClientConfig, ssl: ConnectionOptions): 
     } else if (answer.startsWith('E')) {
       // The error of a server that has no process available for us.
       attachListeners(stream);
-      stream.unshift(octets);
+      stream.unshift(bytes);
     } else {
       stream.destroy();
       fail(new Error('the server answered the request for TLS with neither yes nor no'));
@@ -198,7 +198,7 @@ function preferringConnection(config: pg.ClientConfig, ssl: ConnectionOptions): 
     host = to;
     connect(port, to);
   };
-  connection.attachListeners = (stream) => void stream.once('data', (octets: Buffer) => goOn(stream, octets));
+  connection.attachListeners = (stream) => void stream.once('data', (bytes: Buffer) => goOn(stream, bytes));
   return connection;
 }
 

@@ -1,5 +1,7 @@
+import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { AuthRequest } from '../actor.ts';
 import type { Config } from '../config.ts';
 import { AppError } from '../errors.ts';
 import { REQUEST_ID } from './app.ts';
@@ -13,11 +15,17 @@ export const NOT_STORED = 'no-store';
 export const HEALTH_PREFIX = '/health/';
 
 /** Checks that apply to every request, whatever its route. */
-type Admission = {
+export type Admission = {
   /** Sets the headers that every response has. */
   stamp(request: FastifyRequest, reply: FastifyReply): void;
+  /** Returns the same headers in the form of Node: each name before its value. */
+  headersOf(requestId: string): string[];
   /** Returns the reason to reject a request; undefined if it may proceed. */
   refusal(request: FastifyRequest): AppError | undefined;
+  /** Returns that of a request which no page of a browser sent. */
+  refusalOfProgram(request: IncomingMessage): AppError | undefined;
+  /** Returns what authentication needs of a request, with its address as the trusted proxies report it. */
+  callerOf(request: IncomingMessage): AuthRequest;
 };
 
 /**
@@ -26,28 +34,55 @@ type Admission = {
  */
 export function createAdmission(config: Config, isTrusted: (address: string | undefined) => boolean): Admission {
   const secure = config.tls !== undefined || config.trustProxy.length > 0;
+  // A shared cache may store anything that does not forbid it, and does not know about keys in X-API-Key (RFC 9111, 3).
+  // Routes whose responses may be stored set the header themselves.
+  const fixed: readonly string[] = [
+    'cache-control',
+    NOT_STORED,
+    'x-content-type-options',
+    'nosniff',
+    ...(secure ? ['strict-transport-security', 'max-age=31536000'] : []),
+  ];
+  const headersOf = (requestId: string): string[] => [...fixed, REQUEST_ID, requestId];
+  const refusalOfProgram = ({ socket, headers, rawHeaders, httpVersion, url = '' }: IncomingMessage) => {
+    const arrival = {
+      encrypted: 'encrypted' in socket,
+      remoteAddress: socket.remoteAddress,
+      forwardedProto: headers['x-forwarded-proto'],
+    };
+    if (isPlaintext(arrival, isTrusted) && !url.startsWith(HEALTH_PREFIX)) return new AppError('plaintext_refused');
+    if (headers.host === undefined && httpVersion === '1.1') return missingHost();
+    if (countHosts(rawHeaders) > 1) return new AppError('invalid', { message: 'There is more than one Host header' });
+    return url.includes('%00') ? nulError('url') : undefined;
+  };
   return {
     stamp: (request, reply) => {
-      // A shared cache may store anything that does not forbid it, and does not know about keys in X-API-Key (RFC 9111,
-      // 3). Routes whose responses may be stored set the header themselves.
-      reply.header('cache-control', NOT_STORED);
-      reply.header(REQUEST_ID, request.id);
-      reply.header('x-content-type-options', 'nosniff');
-      if (secure) reply.header('strict-transport-security', 'max-age=31536000');
+      const headers = headersOf(request.id);
+      for (let i = 0; i < headers.length; i += 2) reply.header(headers[i] ?? '', headers[i + 1]);
     },
-    refusal: (request) => {
-      const { socket, headers, rawHeaders, httpVersion, url = '' } = request.raw;
-      const arrival = {
-        encrypted: 'encrypted' in socket,
-        remoteAddress: socket.remoteAddress,
-        forwardedProto: headers['x-forwarded-proto'],
-      };
-      if (isPlaintext(arrival, isTrusted) && !url.startsWith(HEALTH_PREFIX)) return new AppError('plaintext_refused');
-      if (headers.host === undefined && httpVersion === '1.1') return missingHost();
-      if (countHosts(rawHeaders) > 1) return new AppError('invalid', { message: 'There is more than one Host header' });
-      return url.includes('%00') ? nulError('url') : foreignPageError(request);
-    },
+    headersOf,
+    refusal: (request) => refusalOfProgram(request.raw) ?? foreignPageError(request),
+    refusalOfProgram,
+    callerOf: ({ socket, headers }) => ({
+      headers,
+      ip: addressOf(socket.remoteAddress, headers['x-forwarded-for'], isTrusted),
+      protocol: 'encrypted' in socket ? 'https' : 'http',
+    }),
   };
+}
+
+/** Returns the first address before ours that is not a trusted proxy, as Fastify does; of trusted ones, the last. */
+function addressOf(
+  peer: string | undefined,
+  forwarded: string | string[] | undefined,
+  isTrusted: (address: string | undefined) => boolean,
+): string {
+  if (forwarded === undefined || !isTrusted(peer)) return peer ?? '';
+  const hops = String(forwarded)
+    .split(',')
+    .map((hop) => hop.trim())
+    .reverse();
+  return hops.find((hop) => !isTrusted(hop)) ?? hops.at(-1) ?? '';
 }
 
 /** Counts the Host headers of a request; Node keeps the first one (RFC 9112, section 3.2). */

@@ -25,7 +25,8 @@ declare module 'fastify' {
   }
 }
 
-const CHALLENGE = 'Basic realm="heliograph", charset="UTF-8"';
+/** The value of `WWW-Authenticate` for programs. */
+export const CHALLENGE = 'Basic realm="heliograph", charset="UTF-8"';
 
 /**
  * Requires credentials on every route of the surrounding scope, before the body is read: sets `request.actor`, or
@@ -154,7 +155,8 @@ function operatorError(actor: Actor | undefined): AppError | undefined {
     : new AppError('forbidden', { message: 'Only operators of the gateway may do this' });
 }
 
-function scopeError(actor: Actor | undefined, scope: Scope, access: Access): AppError | undefined {
+/** Returns the error of a caller who lacks a scope, this access to it, or its channel; undefined if there is none. */
+export function scopeError(actor: Actor | undefined, scope: Scope, access: Access): AppError | undefined {
   if (!actor) return new AppError('unauthenticated');
   if (!actor.operations.has(scope))
     return new AppError('forbidden', { message: `These credentials lack the scope "${scope}"` });

@@ -53,7 +53,7 @@ test.each([
 ])('%s take time in proportion to their length', async (_, makeText) => {
   await expectLinear(
     (size) => Buffer.from(makeText(size)),
-    (octets) => findJsonFault(octets, Number.POSITIVE_INFINITY),
+    (bytes) => findJsonFault(bytes, Number.POSITIVE_INFINITY),
     20_000,
   );
 });

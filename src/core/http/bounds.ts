@@ -185,7 +185,7 @@ function isSlow({ bytesRead }: Socket, body: Open): boolean {
 /** A body may have this many chunks, whatever their size; programs that stream a small body send less. */
 const FREE_CHUNKS = 2000;
 /** Minimum average size in bytes of the chunks of a body with more than `FREE_CHUNKS`. */
-const MIN_AVERAGE_OCTETS = 16;
+const MIN_AVERAGE_BYTES = 16;
 /** Time for the client to read the response to a request that it is still sending. */
 const LINGER_MS = 2000;
 
@@ -219,14 +219,14 @@ const TOO_MANY = { status: 413, message: 'The body has too many small chunks', c
 
 /** Hooks the method to which Node's parser hands each chunk, even while nothing reads the body. */
 function refuseSmallChunks(request: IncomingMessage, refuse: () => void): void {
-  let [chunks, octets, refused] = [0, 0, false];
+  let [chunks, bytes, refused] = [0, 0, false];
   request.push = (chunk: Buffer | null, encoding?: BufferEncoding): boolean => {
     // Called again for the rest of the bytes that are being parsed.
     if (refused) return true;
     if (chunk !== null) {
       chunks++;
-      octets += chunk.length;
-      refused = chunks > FREE_CHUNKS && octets < chunks * MIN_AVERAGE_OCTETS;
+      bytes += chunk.length;
+      refused = chunks > FREE_CHUNKS && bytes < chunks * MIN_AVERAGE_BYTES;
     }
     if (!refused) return Object.getPrototypeOf(request).push.call(request, chunk, encoding);
     refuse();

@@ -25,7 +25,7 @@ async function startServer() {
   return { post, metrics: () => deps.metrics.registry.metrics() };
 }
 
-test('a body of many chunks of one octet is 413, and its connection is closed', async () => {
+test('a body of many chunks of one byte is 413, and its connection is closed', async () => {
   const { post, metrics } = await startServer();
   const request = await post('/', spaces(100_000));
   expect(await request.end()).toMatch(/^HTTP\/1.1 413 [^]*too many small chunks/);
@@ -33,8 +33,8 @@ test('a body of many chunks of one octet is 413, and its connection is closed', 
 });
 
 test.each([
-  ['a thousand of one octet', spaces(1000) + chunk('{"a":1}') + END],
-  ['ten thousand of a hundred octets', chunk(' '.repeat(100)).repeat(10_000) + chunk('{"a":1}') + END],
+  ['a thousand of one byte', spaces(1000) + chunk('{"a":1}') + END],
+  ['ten thousand of a hundred bytes', chunk(' '.repeat(100)).repeat(10_000) + chunk('{"a":1}') + END],
 ])('a body in chunks, %s, is read', async (_what, body) => {
   const { post } = await startServer();
   const request = await post('/', `${body}GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);

@@ -32,9 +32,9 @@ test.each([
   ],
   ['headers of a megabyte', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(1_000_000)}\r\n\r\n`, 431],
   ['no Host', 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
-])('%s is answered in the one shape, with a request id', async (_what, octets, status) => {
+])('%s is answered in the one shape, with a request id', async (_what, bytes, status) => {
   await using server = await listening(testServer());
-  const answer = parse(await sendRaw(server.port, octets));
+  const answer = parse(await sendRaw(server.port, bytes));
   expect(answer.status).toBe(status);
   expect(answer.requestId).toMatch(/^[0-9a-f-]{36}$/);
   expect(answer.cacheControl).toBe('no-store');

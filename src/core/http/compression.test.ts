@@ -35,9 +35,9 @@ test.each([
     const { headers, rawPayload } = await app.inject({ method, url: '/api/large', ...accepting(accepted) });
     expect(headers).toMatchObject({ 'content-encoding': encoding, vary: 'Accept-Encoding' });
     expect(Number(headers['content-length'])).toBe(rawPayload.length);
-    const octets = encoding === 'br' ? brotliDecompressSync(rawPayload) : gunzipSync(rawPayload);
-    expect(JSON.parse(octets.toString())).toEqual(LARGE);
-    expect(rawPayload.length * 4).toBeLessThan(octets.length);
+    const bytes = encoding === 'br' ? brotliDecompressSync(rawPayload) : gunzipSync(rawPayload);
+    expect(JSON.parse(bytes.toString())).toEqual(LARGE);
+    expect(rawPayload.length * 4).toBeLessThan(bytes.length);
   }
 });
 
@@ -71,8 +71,8 @@ test.each(['/openapi.json', '/docs/scalar.js'])('%s is compressed for those who 
   for (const encoding of ['gzip', 'br', 'gzip']) {
     const { headers, rawPayload } = await app.inject({ url, ...accepting(encoding) });
     expect(headers).toMatchObject({ 'content-encoding': encoding, 'content-type': whole.headers['content-type'] });
-    const octets = encoding === 'br' ? brotliDecompressSync(rawPayload) : gunzipSync(rawPayload);
-    expect(octets.equals(whole.rawPayload)).toBe(true);
+    const bytes = encoding === 'br' ? brotliDecompressSync(rawPayload) : gunzipSync(rawPayload);
+    expect(bytes.equals(whole.rawPayload)).toBe(true);
   }
 });
 

@@ -36,7 +36,7 @@ export function registerErrorHandlers(
  * Returns true if we reject the request because of our own limits: not a fault, and unauthenticated clients could fill
  * the log with it.
  */
-const isRefusal = ({ code, cause, retryAfterSeconds }: AppError): boolean =>
+export const isRefusal = ({ code, cause, retryAfterSeconds }: AppError): boolean =>
   code === 'unavailable' && cause === undefined && retryAfterSeconds !== undefined;
 
 /** Returns 405 (and sets Allow) if the path exists with other methods only, else 404. */

@@ -18,13 +18,13 @@ import { ErrorOut, ref } from './app.ts';
 export function readRange(header: string | undefined, sizeBytes: number): Range | 'whole' | 'beyond' {
   const [, from = '', to = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '') ?? [];
   const last = sizeBytes - 1;
-  if (from === '') return to === '' ? 'whole' : lastOctets(Number(to), sizeBytes);
+  if (from === '') return to === '' ? 'whole' : lastBytes(Number(to), sizeBytes);
   const [start, end] = [Number(from), to === '' ? last : Number(to)];
   if (to !== '' && end < start) return 'whole';
   return start > last ? 'beyond' : { start, end: Math.min(end, last) };
 }
 
-const lastOctets = (count: number, sizeBytes: number): Range | 'beyond' =>
+const lastBytes = (count: number, sizeBytes: number): Range | 'beyond' =>
   count === 0 || sizeBytes === 0 ? 'beyond' : { start: Math.max(0, sizeBytes - count), end: sizeBytes - 1 };
 
 /** Limits for the multipart parser. */
@@ -129,10 +129,10 @@ function watchBody(raw: IncomingMessage, bounds: FormBounds, { received, signal 
   const yieldToSingles = (): void => reject(signal.reason);
   signal.addEventListener('abort', yieldToSingles);
   let bytes = 0;
-  const count = (octets: Buffer): void => {
+  const count = (chunk: Buffer): void => {
     timers[0]?.refresh();
-    received(octets.length);
-    bytes += octets.length;
+    received(chunk.length);
+    bytes += chunk.length;
     if (bytes > bodyBytes) reject(tooLarge(bounds));
   };
   raw.on('data', count);
@@ -173,8 +173,8 @@ async function store(part: MultipartFile, { file, bounds, signal }: Target): Pro
   let bytes = 0;
   await pipeline(
     part.file,
-    async (octets: AsyncIterable<Buffer>) => {
-      for await (const chunk of octets) bytes += (await file.write(chunk, 0, chunk.length, bytes)).bytesWritten;
+    async (chunks: AsyncIterable<Buffer>) => {
+      for await (const chunk of chunks) bytes += (await file.write(chunk, 0, chunk.length, bytes)).bytesWritten;
     },
     { signal },
   );
@@ -211,13 +211,13 @@ export type ServedFile = {
   readonly etag: string;
 };
 
-const octets = (options: { readonly description: string; readonly examples?: string[] }) =>
+const bytes = (options: { readonly description: string; readonly examples?: string[] }) =>
   Type.Unsafe<Readable>(Type.String({ format: 'binary', ...options }));
 
 /** The responses of a route that ends in `sendFile`, for its schema. */
 export const FILE_ANSWERS = {
-  200: octets({ description: 'The file' }),
-  206: octets({ description: 'The range of the file in the header Range', examples: ['(octets)'] }),
+  200: bytes({ description: 'The file' }),
+  206: bytes({ description: 'The range of the file in the header Range', examples: ['(bytes)'] }),
   304: Type.Null({ description: 'The file is still that of the ETag in the header If-None-Match' }),
   416: ref(ErrorOut),
 };

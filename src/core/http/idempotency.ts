@@ -135,7 +135,7 @@ function hashBody(raw: IncomingMessage, hash: Hash): () => boolean {
   const follow = (event: string | symbol): void => {
     if (event !== 'data') return;
     raw.off('newListener', follow);
-    raw.on('data', (octets: Buffer) => hash.update(octets));
+    raw.on('data', (bytes: Buffer) => hash.update(bytes));
   };
   raw.on('newListener', follow);
   raw.once('end', () => {

@@ -14,7 +14,7 @@ const pageOf = (count: number) => ({
 });
 
 test.each([0, 1, 49, 50, 51, 1000])(
-  'a page of %i entries has the same octets as one that is serialized at once',
+  'a page of %i entries has the same bytes as one that is serialized at once',
   async (count) => {
     const app = createServer(apiDeps());
     app.get('/page', { schema: { response: { 200: Page } } }, () => pageOf(count));

@@ -273,9 +273,9 @@ function createDocument(type: string, make: () => Promise<string>) {
     const encoding = encodingFor(request);
     if (encoding === undefined) return content;
     reply.header('content-encoding', encoding);
-    const octets = compressed.get(encoding) ?? content.then((whole) => compress(whole, encoding));
-    compressed.set(encoding, octets);
-    return octets;
+    const bytes = compressed.get(encoding) ?? content.then((whole) => compress(whole, encoding));
+    compressed.set(encoding, bytes);
+    return bytes;
   };
 }
 
@@ -301,16 +301,16 @@ const MIN_BYTES = 8 * 1024;
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
 const GZIP = { level: 6 };
 
-const brotliOctets = promisify(brotliCompress);
-const gzipOctets = promisify(gzip);
+const brotliBytes = promisify(brotliCompress);
+const gzipBytes = promisify(gzip);
 
 /** Returns the encoding in which a client prefers a large response; undefined for one that accepts none of ours. */
 const encodingFor = ({ headers }: Pick<FastifyRequest, 'headers'>): Encoding | undefined =>
   negotiate(String(headers['accept-encoding'] ?? ''), [...ENCODINGS]) ?? undefined;
 
 /** Compresses a response outside the event loop, in Node's thread pool. */
-const compress = (octets: string | Buffer, encoding: Encoding): Promise<Buffer> =>
-  encoding === 'br' ? brotliOctets(octets, BROTLI) : gzipOctets(octets, GZIP);
+const compress = (bytes: string | Buffer, encoding: Encoding): Promise<Buffer> =>
+  encoding === 'br' ? brotliBytes(bytes, BROTLI) : gzipBytes(bytes, GZIP);
 
 /**
  * Compresses JSON responses of 8 KiB or more for clients that accept brotli or gzip. Streams pass unchanged: files keep
@@ -330,7 +330,7 @@ export function compressAnswers(app: App): void {
       const encoding = encodingFor(request);
       if (encoding === undefined) return done(null, payload);
       reply.removeHeader('content-length').header('content-encoding', encoding);
-      compress(payload, encoding).then((octets) => done(null, octets), done);
+      compress(payload, encoding).then((bytes) => done(null, bytes), done);
     });
   });
 }

@@ -20,6 +20,6 @@ const CASES: [header: string | undefined, sizeBytes: number, expected: ReturnTyp
   ['lines=0-1', 10, 'whole'],
   ['bytes=0x1-2', 10, 'whole'],
 ];
-test.each(CASES)('%s of %i octets', (header, sizeBytes, expected) => {
+test.each(CASES)('%s of %i bytes', (header, sizeBytes, expected) => {
   expect(readRange(header, sizeBytes)).toEqual(expected);
 });

@@ -22,6 +22,7 @@ import {
   sendError,
   unknownRouteError,
 } from './errors.ts';
+import { createDirect, type Direct, type DirectRoute } from './direct.ts';
 import { compressAnswers, type Pages } from './pages.ts';
 import { createFloods, createRefusalCounter, oneAtATime } from './strangers.ts';
 import { takeTurns } from './turns.ts';
@@ -90,11 +91,12 @@ export const originOf = (app: App, config: Config): string => withScheme(app.lis
 /**
  * Creates the Fastify server that all routes share: a request id on each response, plaintext rejected, one shape of
  * errors, JSON bodies, validation, metrics. It has no routes yet, does not listen and needs no database. `pages` serves
- * paths that are not routes.
+ * paths that are not routes. Plain requests of `directRoute` bypass Fastify until the server closes.
  */
 export function createServer(
   { config, log, metrics }: Pick<PlatformDeps, 'config' | 'log' | 'metrics'>,
   pages?: Pages,
+  directRoute?: DirectRoute,
 ): App {
   const isTrusted = createProxyCheck(config.trustProxy);
   const admission = createAdmission(config, isTrusted);
@@ -103,8 +105,13 @@ export function createServer(
   const floods = createFloods({ isTrusted, count });
   // One logger for all requests: Fastify would create a child for each, and hardly any request logs anything.
   const logger: FastifyBaseLogger = Object.create(log, { child: { value: () => logger } });
+  let direct = directRoute && createDirect(directRoute, { log, metrics, admission });
   const app = Fastify({
-    serverFactory: (handler) => createNodeServer(config, oneAtATime(handler, floods.end)),
+    serverFactory: (handler) =>
+      createNodeServer(
+        config,
+        oneAtATime((request, response) => (direct ?? giveWay)(request, response, handler), floods.end),
+      ),
     trustProxy: config.trustProxy.length > 0 ? (address: string) => isTrusted(address) : false,
     bodyLimit: MAX_BODY_BYTES,
     genReqId: newId,
@@ -123,6 +130,11 @@ export function createServer(
     logController: new LogController({ disableRequestLogging: true }),
   }).withTypeProvider<TypeBoxTypeProvider>();
   app.decorateRequest('options', null);
+  // Fastify then closes each connection after its response.
+  app.addHook('preClose', (done) => {
+    direct = undefined;
+    done();
+  });
   const allowedMethods = collectMethods(app);
   app.addHook('onRequest', (request, reply, done) => {
     admission.stamp(request, reply);
@@ -142,6 +154,8 @@ export function createServer(
   app.setValidatorCompiler(validatorCompiler(() => app.getSchemas()));
   return app;
 }
+
+const giveWay: Direct = (request, response, framework) => framework(request, response);
 
 /** A port, and the setting that it comes from. */
 type At = { readonly port: number; readonly setting: 'PORT' | 'WORKER_PORT' };

@@ -39,10 +39,10 @@ async function stoppedServer() {
   };
   const countReceived = (): number => sockets.reduce((sum, { bytesRead }) => sum + bytesRead, 0);
   /** Sends more, and waits until it has arrived. */
-  const sendMore = async (request: OpenRequest, octets: string): Promise<void> => {
-    const expected = countReceived() + octets.length;
-    request.send(octets);
-    await until('the octets', () => countReceived() >= expected);
+  const sendMore = async (request: OpenRequest, bytes: string): Promise<void> => {
+    const expected = countReceived() + bytes.length;
+    request.send(bytes);
+    await until('the bytes', () => countReceived() >= expected);
   };
   const metrics = () => deps.metrics.registry.metrics();
   return { post, sendMore, reached: reached.promise, release: release.resolve, readAll: mayRead.resolve, metrics };

@@ -14,7 +14,7 @@ import {
 } from './files.ts';
 import { createServer } from './server.ts';
 
-const SECOND_OF_OCTETS = 32 * 1024;
+const SECOND_OF_BYTES = 32 * 1024;
 
 /** A gate whose clock the test moves, and whose uploads receive and process until the test ends them. */
 function watched(options: Partial<UploadGateOptions> = {}) {
@@ -67,26 +67,26 @@ test('an upload that drips gives its place to one that waits, the slowest first 
   expect(await statesOf(dripping)).toEqual([...inProgress(5), 'unavailable', ...inProgress(2)]);
 });
 
-test('uploads of different accounts whose octets flow keep their places, and who waits in vain gets 503', async () => {
+test('uploads of different accounts whose bytes flow keep their places, and who waits in vain gets 503', async () => {
   const { uploads, upload, advance } = watched({ patienceMs: 100 });
   const flowing = await uploads(EIGHT_BY_EIGHT);
   advance(1900);
-  for (const { began } of flowing) (await began).received(SECOND_OF_OCTETS);
+  for (const { began } of flowing) (await began).received(SECOND_OF_BYTES);
   advance(1000);
   const other = await upload(9);
   await expect(other.ended).rejects.toMatchObject({ code: 'unavailable', retryAfterSeconds: 5 });
   expect(await statesOf(flowing)).toEqual(inProgress(8));
 });
 
-test('an account with two places loses one to an account with none, even if its octets flow', async () => {
+test('an account with two places loses one to an account with none, even if its bytes flow', async () => {
   const { uploads, upload, advance } = watched();
   const flowing = await uploads([1, 2, 3, 4, 5, 6, 7, 7]);
   advance(1900);
-  for (const { began } of flowing) (await began).received(10 * SECOND_OF_OCTETS);
+  for (const { began } of flowing) (await began).received(10 * SECOND_OF_BYTES);
   const other = await upload(8);
   expect(await statesOf(flowing)).toEqual(inProgress(8));
   advance(1900);
-  for (const { began } of flowing) (await began).received(10 * SECOND_OF_OCTETS);
+  for (const { began } of flowing) (await began).received(10 * SECOND_OF_BYTES);
   advance(200);
   await other.began;
   expect(await statesOf(flowing)).toEqual([...inProgress(6), 'unavailable', 'in progress']);

@@ -3,7 +3,7 @@ import { crc32, deflateRawSync } from 'node:zlib';
 /** A file of an archive. Its directory entry claims the other fields in place of the true values. */
 export type PackedFile = {
   readonly name: string;
-  readonly octets: Buffer;
+  readonly content: Buffer;
   readonly crc?: number;
   readonly bytes?: number;
   readonly method?: number;
@@ -21,7 +21,7 @@ export function makeZip(files: readonly PackedFile[]): Buffer {
   const directory: Buffer[] = [];
   let offset = 0;
   for (const file of files) {
-    const data = file.corrupt ? Buffer.alloc(64, 0xff) : deflateRawSync(file.octets);
+    const data = file.corrupt ? Buffer.alloc(64, 0xff) : deflateRawSync(file.content);
     const header = headerOf(file, data, offset);
     parts.push(header.local, data);
     directory.push(header.central);
@@ -43,9 +43,9 @@ function headerOf(file: PackedFile, data: Buffer, offset: number): { local: Buff
   fields.writeUInt16LE(20, 0);
   fields.writeUInt16LE(file.flags ?? 0, 2);
   fields.writeUInt16LE(file.method ?? DEFLATED, 4);
-  fields.writeUInt32LE(file.crc ?? crc32(file.octets), 10);
+  fields.writeUInt32LE(file.crc ?? crc32(file.content), 10);
   fields.writeUInt32LE(data.length, 14);
-  fields.writeUInt32LE(file.bytes ?? file.octets.length, 18);
+  fields.writeUInt32LE(file.bytes ?? file.content.length, 18);
   fields.writeUInt16LE(name.length, 22);
   const place = Buffer.alloc(14);
   place.writeUInt32LE(file.offset ?? offset, 10);
@@ -73,7 +73,7 @@ type XlsxOptions = {
 /** Returns a workbook with one sheet, made from the XML of its rows. */
 export function makeXlsx(rows: string, options: XlsxOptions = {}): Buffer {
   const { strings = '', styles = '', sheet = {}, stringsAt = '/xl/s.xml', more = [] } = options;
-  const file = (name: string, text: string): PackedFile => ({ name, octets: Buffer.from(text) });
+  const file = (name: string, text: string): PackedFile => ({ name, content: Buffer.from(text) });
   const parts = relations(
     ['rId1', 'worksheet', 'worksheets/sheet1.xml'],
     ['rId2', 'sharedStrings', stringsAt],

@@ -4,7 +4,7 @@ const FIRST = ['Anna', 'Luca', 'Giulia', 'Niccolò', 'Chloé', 'Renée', 'Marco'
 const LAST = ['Rossi', 'Bianchi', 'De Luca', 'D’Amico', 'Müller', 'Esposito', 'Lo Presti', 'García'];
 
 /** A file of contacts as people keep them, and how many of its people can be brought in. */
-export type MessyFile = { readonly octets: Buffer; readonly rows: number; readonly people: number };
+export type MessyFile = { readonly bytes: Buffer; readonly rows: number; readonly people: number };
 
 /**
  * Makes a file of Italian customers as a spreadsheet exports it: Windows-1252, semicolons, one column of whole names,
@@ -26,7 +26,7 @@ export function makeMessyContacts(rows: number, seed: number): MessyFile {
     if (!isDouble && !isLost) people++;
   }
   const text = `${lines.join('\r\n')}\r\n`;
-  return { octets: toWindows1252(text), rows, people };
+  return { bytes: toWindows1252(text), rows, people };
 }
 
 const subscriber = (i: number): string => `333${String(1_000_000 + i).padStart(7, '0')}`;

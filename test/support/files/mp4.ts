@@ -1,17 +1,17 @@
 const u16 = (value: number): Buffer => {
-  const octets = Buffer.alloc(2);
-  octets.writeUInt16BE(value);
-  return octets;
+  const bytes = Buffer.alloc(2);
+  bytes.writeUInt16BE(value);
+  return bytes;
 };
 const u32 = (...values: readonly number[]): Buffer => {
-  const octets = Buffer.alloc(4 * values.length);
-  for (const [i, value] of values.entries()) octets.writeUInt32BE(value, 4 * i);
-  return octets;
+  const bytes = Buffer.alloc(4 * values.length);
+  for (const [i, value] of values.entries()) bytes.writeUInt32BE(value, 4 * i);
+  return bytes;
 };
 /** Returns a box of an MP4. */
 export const box = (type: string, ...content: readonly Buffer[]): Buffer => {
-  const octets = Buffer.concat(content);
-  return Buffer.concat([u32(octets.length + 8), Buffer.from(type), octets]);
+  const bytes = Buffer.concat(content);
+  return Buffer.concat([u32(bytes.length + 8), Buffer.from(type), bytes]);
 };
 
 const UPRIGHT = [0x1_0000, 0, 0, 0, 0x1_0000, 0, 0, 0, 0x4000_0000];

@@ -1,7 +1,7 @@
 import type { RequestOptions } from '../client.ts';
 
 export type FormFile = { readonly name: string; readonly content: string | Uint8Array<ArrayBuffer> };
-type FormBody = Required<Pick<RequestOptions, 'octets' | 'headers'>>;
+type FormBody = Required<Pick<RequestOptions, 'bytes' | 'headers'>>;
 
 /** Returns a multipart form with a file and fields, as a browser sends it, in the form that `client.request` takes. */
 export async function formOf(
@@ -13,5 +13,5 @@ export async function formOf(
   form.append('file', new Blob([content]), name);
   const response = new Response(form);
   const headers = { 'content-type': response.headers.get('content-type') ?? '' };
-  return { octets: new Uint8Array(await response.arrayBuffer()), headers };
+  return { bytes: new Uint8Array(await response.arrayBuffer()), headers };
 }

@@ -12,13 +12,13 @@ export async function listening(app: App): Promise<{ port: number; url: string }
 }
 
 /** Sends these bytes as they are; resolves with everything that comes back until the server closes the connection. */
-export async function sendRaw(port: number, octets: string | Buffer): Promise<string> {
+export async function sendRaw(port: number, bytes: string | Buffer): Promise<string> {
   const socket = net.connect(port, '127.0.0.1');
   let answer = '';
   socket.on('data', (chunk) => {
     answer += chunk.toString('latin1');
   });
-  socket.end(octets);
+  socket.end(bytes);
   await once(socket, 'close');
   return answer;
 }

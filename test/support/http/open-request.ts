@@ -4,7 +4,7 @@ import net from 'node:net';
 /** A connection on which a request has been sent, or a part of one. */
 export type OpenRequest = {
   /** Sends more. */
-  send(octets: string | Buffer): void;
+  send(bytes: string | Buffer): void;
   /** Resolves with the status of the first answer; rejects if the server closes the connection without one. */
   status(): Promise<number>;
   /** Resolves with everything that came back, once the server has closed the connection. */
@@ -13,8 +13,8 @@ export type OpenRequest = {
   destroy(): void;
 };
 
-/** Connects from an address of this machine (127.0.0.1 by default, any 127.x.y.z) and sends these octets. */
-export async function openRequest(port: number, octets = '', from = '127.0.0.1'): Promise<OpenRequest> {
+/** Connects from an address of this machine (127.0.0.1 by default, any 127.x.y.z) and sends these bytes. */
+export async function openRequest(port: number, bytes = '', from = '127.0.0.1'): Promise<OpenRequest> {
   const socket = net.connect({ port, host: '127.0.0.1', localAddress: from });
   const status = Promise.withResolvers<number>();
   const end = Promise.withResolvers<string>();
@@ -37,7 +37,7 @@ export async function openRequest(port: number, octets = '', from = '127.0.0.1')
     .on('error', () => undefined)
     .on('close', close);
   await once(socket, 'connect');
-  socket.write(octets);
+  socket.write(bytes);
   return {
     send: (more) => void socket.write(more),
     status: () => status.promise,
