@@ -1,8 +1,11 @@
+import createSerializerFactory from '@fastify/fast-json-stringify-compiler';
 import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
+import type { RouteOptions } from 'fastify';
 import { expect, test } from 'vitest';
 import { apiDeps } from '../test/support/http/api.ts';
 import { buildApi } from './api.ts';
+import { validatorCompiler } from './core/http/validation.ts';
 
 // Requirements of linters and generators of clients for an OpenAPI description, as far as ours ever failed them.
 
@@ -23,7 +26,10 @@ type Operation = {
 };
 
 const app = buildApi(apiDeps());
+const routes: RouteOptions[] = [];
+app.addHook('onRoute', (route) => void routes.push(route));
 await app.ready();
+const shared = app.getSchemas();
 const description = JSON.parse(JSON.stringify(app.swagger()));
 await app.close();
 const paths: Record<string, Record<string, Operation>> = description.paths;
@@ -41,6 +47,23 @@ function faultOf(schema: object, example: unknown): string | null {
 
 const segmentsOf = (path: string): string[] => path.split('/');
 const isParameter = (segment: string): boolean => segment.startsWith('{');
+
+test('the schemas of all requests and responses compile, which the program does only for those that it gets', () => {
+  const validatorOf = validatorCompiler(() => shared);
+  const serializerOf = createSerializerFactory()(shared);
+  let compiled = 0;
+  for (const { method, url, schema = {} } of routes) {
+    const at = { method: String([method].flat()[0]), url };
+    for (const httpPart of ['params', 'querystring', 'body'] as const) {
+      if (!schema[httpPart]) continue;
+      validatorOf({ ...at, httpPart, schema: schema[httpPart] })({});
+      compiled++;
+    }
+    for (const [httpStatus, response] of Object.entries(schema.response ?? {}))
+      if (!('content' in Object(response))) serializerOf({ ...at, httpStatus, schema: response });
+  }
+  expect(compiled).toBeGreaterThan(250);
+});
 
 test('a place in a path has one name for its parameter', () => {
   const shapes = Map.groupBy(Object.keys(paths), (path) => path.replaceAll(/\{\w+\}/g, '{}'));

@@ -44,7 +44,7 @@ export function registerOperations(program: Command, context: CommandContext): v
     const perform = (requestOf: Parameters<Parameters<typeof addOperation>[2]['perform']>[0]) =>
       context.withDatabase(async (pool, connectionString) => {
         const find = async (reference: string) => (await findAccount(pool, { reference })).id;
-        return performRequest(context, { pool, connectionString, route, request: await requestOf(find) });
+        return performRequest(context, { pool, connectionString, request: await requestOf(find) });
       });
     const commands = commandsOf(route);
     if ('none' in commands) continue;
@@ -109,13 +109,12 @@ const UNOPENED: ApiDeps = new Proxy(
 type Performing = {
   readonly pool: Pool;
   readonly connectionString: string;
-  readonly route: RouteOptions;
   readonly request: OperationRequest;
 };
 
 async function performRequest(
   context: CommandContext,
-  { pool, connectionString, route, request }: Performing,
+  { pool, connectionString, request }: Performing,
 ): Promise<unknown> {
   const config = context.config();
   const closers = createClosers();
@@ -133,7 +132,7 @@ async function performRequest(
     const accept = createAccept({ pool, tables: routing.tables, waker: createWaker(pool), ...none });
     const parts = { accept, routing, metrics: createMetrics(), sandbox: null, member: undefined, tracing: null };
     const { deps } = openApiDeps(base, parts);
-    return await inject(deps, await actorAt(pool, request.accountId), route, request);
+    return await inject(deps, await actorAt(pool, request.accountId), request);
   } finally {
     await closers.closeAll();
   }
@@ -141,19 +140,10 @@ async function performRequest(
 
 type ErrorAnswer = { readonly message: string; readonly details?: readonly FieldError[] };
 
-/** Sends a request to a server that has only this route, listens nowhere and takes everyone for `actor`. */
-async function inject(
-  deps: ApiDeps,
-  actor: Actor,
-  { method, url }: RouteOptions,
-  request: OperationRequest,
-): Promise<unknown> {
+/** Sends a request to a server that listens nowhere and takes everyone for `actor`. */
+async function inject(deps: ApiDeps, actor: Actor, request: OperationRequest): Promise<unknown> {
   const app = createServer(deps);
   for (const schema of SHARED_SCHEMAS) app.addSchema(schema);
-  // Compiling the schemas of the other routes would take half a second.
-  app.addHook('onRoute', (route) => {
-    if (route.url !== url || String(route.method) !== String(method)) delete route.schema;
-  });
   app.register(async (closed: App) => {
     closed.register(authentication, { authenticate: async () => ({ actor, headers: {} }) });
     signedRoutes(closed, deps);

@@ -1,9 +1,11 @@
 import { isUtf8 } from 'node:buffer';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import createSerializerFactory from '@fastify/fast-json-stringify-compiler';
+import type { FastifyReply, FastifyRequest, FastifySerializerCompiler } from 'fastify';
 import { mapInSlices, nextTurn } from '../background.ts';
 import { AppError, type FieldError } from '../errors.ts';
 import { isRecord } from '../schema.ts';
 import { type App, optionsOf } from './app.ts';
+import { lazily } from './validation.ts';
 
 type Done = (error: Error | null, body?: unknown) => void;
 
@@ -286,6 +288,18 @@ type Headers = { readonly 'content-length'?: string | undefined; readonly 'trans
 /** A body without a length may be large. */
 const isLarge = (headers: Headers): boolean =>
   Number(headers['content-length'] ?? 0) >= LARGE_BODY_BYTES || headers['transfer-encoding'] !== undefined;
+
+/**
+ * Compiles the schema of a response when the first one is sent: those of all routes together take a second, and a
+ * process needs few of them. `shared` returns the schemas that others refer to by their `$id`.
+ */
+export function serializerCompiler(shared: () => Record<string, unknown>): FastifySerializerCompiler<unknown> {
+  const compile = lazily(() => createSerializerFactory()(shared()));
+  return ({ method, url, httpStatus = '', schema }) => {
+    const serialize = lazily(() => compile()({ method, url, httpStatus, schema }));
+    return (response: unknown) => serialize()(response);
+  };
+}
 
 type LongPage = { readonly data: readonly unknown[] };
 

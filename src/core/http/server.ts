@@ -12,7 +12,7 @@ import { newId } from '../ids.ts';
 import { createAdmission, createProxyCheck } from './admission.ts';
 import { type App, collectMethods, observeRequests, type PlatformDeps, respondEmpty } from './app.ts';
 import { stepUpByDefault } from './auth.ts';
-import { acceptJsonBodies, shareLoopInLargeMessages } from './body.ts';
+import { acceptJsonBodies, serializerCompiler, shareLoopInLargeMessages } from './body.ts';
 import { applyBounds } from './bounds.ts';
 import {
   answerClientErrors,
@@ -152,6 +152,7 @@ export function createServer(
   shareLoopInLargeMessages(app);
   warnOfUnknownFields(app);
   app.setValidatorCompiler(validatorCompiler(() => app.getSchemas()));
+  app.setSerializerCompiler(serializerCompiler(() => app.getSchemas()));
   return app;
 }
 

@@ -384,24 +384,21 @@ type Validator = ((data: unknown) => true | { readonly error: AppError }) & {
  * `10` and `true` become a number and a boolean there, and a single value becomes a list of one. In bodies and
  * queries, the case of words is corrected; an optional field of a POST that is null counts as absent, and so does an
  * empty filter of a list. Unknown fields are ignored. Requests are checked up to their first fault; only those that
- * fail are checked again, once, for the list. `shared` returns the schemas that others refer to by their `$id`; it is
- * called once, when the first route is compiled.
+ * fail are checked again, once, for the list. A schema is compiled for the first request to its route: all together take
+ * a second. `shared` returns the schemas that others refer to by their `$id`; it is called once.
  */
 export function validatorCompiler(shared: () => Record<string, unknown>): FastifySchemaCompiler<unknown> {
   const json = validators(shared, {});
   const text = validators(shared, { coerceTypes: 'array' });
   return ({ schema, httpPart, method }): Validator => {
     if (!isRecord(schema)) throw new TypeError('a schema must be an object');
-    const { first, all } = httpPart === 'body' ? json() : text();
-    const check = first.compile(schema);
-    // Compiled when first needed: most routes never get an invalid request.
-    let list: ValidateFunction | undefined;
-    const findAll = (data: unknown): ErrorObject[] => {
-      list ??= all.compile(schema);
-      return hasAtMost(MAX_VALUES_FOR_FULL_LIST, data) && !list(data) ? errorsOf(list) : errorsOf(check);
-    };
+    const made = httpPart === 'body' ? json : text;
+    const check = lazily(() => made().first.compile(schema));
+    const list = lazily(() => made().all.compile(schema));
+    const findAll = (data: unknown): ErrorObject[] =>
+      errorsOf(hasAtMost(MAX_VALUES_FOR_FULL_LIST, data) && !list()(data) ? list() : check());
     const listFaults = (data: unknown): readonly FieldError[] => {
-      if (check(data)) return [];
+      if (check()(data)) return [];
       if (data === null || data === undefined) return [{ field: 'body', message: 'is required' }];
       return describeFaults(findAll(data));
     };
@@ -414,26 +411,29 @@ export function validatorCompiler(shared: () => Record<string, unknown>): Fastif
       if (httpPart === 'querystring' && method === 'GET') dropEmptyFilters(data, schema);
       if (httpPart !== 'body') refuseOtherNumerals(data, schema);
       for (let tries = 0; tries < MAX_CORRECTIONS; tries++) {
-        if (check(data)) return true;
+        if (check()(data)) return true;
         if (!FORGIVEN.includes(httpPart) || !correct(data)) return false;
       }
-      return check(data);
+      return check()(data);
     };
     return Object.assign((data: unknown) => passes(data) || { error: new AppError('invalid') }, { listFaults });
   };
 }
 
 /** Creates two validators with the same options: one stops at the first fault, the other lists all. */
-function validators(shared: () => Record<string, unknown>, options: Options): () => { first: Ajv; all: Ajv } {
-  let made: { first: Ajv; all: Ajv } | undefined;
-  return () => {
+const validators = (shared: () => Record<string, unknown>, options: Options): (() => { first: Ajv; all: Ajv }) =>
+  lazily(() => {
     const schemas = Object.values(shared()).filter(isRecord);
-    made ??= {
+    return {
       first: createAjv(options).addSchema(schemas),
       all: createAjv({ ...options, allErrors: true }).addSchema(schemas),
     };
-    return made;
-  };
+  });
+
+/** Returns a function that makes a value at its first call, and returns the same one at each further call. */
+export function lazily<T extends object>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => (made ??= make());
 }
 
 function createAjv(options: Options): Ajv {
