@@ -27,9 +27,10 @@ beforeEach(async () => {
   receiver = await startReceiver();
 });
 afterEach(async () => {
+  // Also ends the requests that it has not answered, for which the workers would wait.
+  await receiver[Symbol.asyncDispose]();
   await Promise.all(workers.map((worker) => worker.stop(1000)));
   workers = [];
-  await receiver[Symbol.asyncDispose]();
 });
 
 const ACCOUNT = 1;
@@ -78,7 +79,10 @@ const leftOver = () =>
     sql`SELECT (SELECT count(*) FROM webhook_outbox) + (SELECT count(*) FROM webhook_retry) AS rows`,
   );
 /** Makes all later attempts due now. */
-const hurry = () => exec(pool, sql`UPDATE webhook_retry SET due_at = now() WHERE due_at IS NOT NULL`);
+async function hurry(): Promise<void> {
+  await exec(pool, sql`UPDATE webhook_retry SET due_at = now() WHERE due_at IS NOT NULL`);
+  for (const worker of workers) worker.wake();
+}
 
 describe('delivery', () => {
   test('tells each event once, signed so that an independent library agrees, logs it and forgets it', async () => {
