@@ -48,7 +48,7 @@ function faultOf(schema: object, example: unknown): string | null {
 const segmentsOf = (path: string): string[] => path.split('/');
 const isParameter = (segment: string): boolean => segment.startsWith('{');
 
-test('the schemas of all requests and responses compile, which the program does only for those that it gets', () => {
+test('the schemas of all requests and responses are valid and compile, which the program does only for those that it gets', () => {
   const validatorOf = validatorCompiler(() => shared);
   const serializerOf = createSerializerFactory()(shared);
   let compiled = 0;
@@ -56,6 +56,7 @@ test('the schemas of all requests and responses compile, which the program does 
     const at = { method: String([method].flat()[0]), url };
     for (const httpPart of ['params', 'querystring', 'body'] as const) {
       if (!schema[httpPart]) continue;
+      expect(ajv.validateSchema(schema[httpPart])).toBe(true);
       validatorOf({ ...at, httpPart, schema: schema[httpPart] })({});
       compiled++;
     }

@@ -369,3 +369,9 @@ export async function endsWithin(work: Promise<unknown>, ms: number): Promise<bo
     clearTimeout(timer);
   }
 }
+
+/** Returns a function that makes a value at its first call, and returns the same one at each further call. */
+export function lazily<T extends object>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => (made ??= make());
+}

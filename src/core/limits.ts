@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { lazily } from './background.ts';
 
 /** Returns the taken amount. Calling it again does nothing. */
 type Release = () => void;
@@ -190,17 +191,18 @@ type Minute = {
  */
 export function createRateLimiter(options: RateLimiterOptions = {}): RateLimiter {
   const { maxNames = 50_000, onUnpublished, now = () => performance.now() } = options;
-  const minutes = new LRUCache<string, Minute>({ max: maxNames });
+  // It reserves room for all names.
+  const minutes = lazily(() => new LRUCache<string, Minute>({ max: maxNames }));
   const unpublished = new Map<string, number>();
 
   const find = (name: string): Minute | undefined => {
-    const minute = minutes.get(name);
+    const minute = minutes().get(name);
     if (minute) advance(minute, Math.floor(now() / 1000));
     return minute;
   };
   const open = (name: string): Minute => {
     const minute = find(name) ?? emptyMinute(Math.floor(now() / 1000));
-    minutes.set(name, minute);
+    minutes().set(name, minute);
     return minute;
   };
   const count = (name: string, minute: Minute, by: number): void => {

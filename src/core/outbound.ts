@@ -1,10 +1,11 @@
 import { BADNAME, NODATA, NOTFOUND, Resolver } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { isIP, isIPv4, type LookupFunction, type Socket } from 'node:net';
-import { createSecureContext, getCACertificates } from 'node:tls';
+import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import { Agent, buildConnector } from 'undici';
 import packageJson from '../../package.json' with { type: 'json' };
 import { createAddressCheck } from './address.ts';
+import { lazily } from './background.ts';
 import { operatingSystem } from './machine.ts';
 
 /**
@@ -98,21 +99,20 @@ export function createGuardedConnector(options: {
   maxAnswerBytes?: number | undefined;
 }): Connector {
   const { guard, ca, timeoutMs, maxAnswerBytes = MAX_ANSWER_BYTES } = options;
-  const connect = buildConnector({
-    allowH2: false,
-    timeout: timeoutMs,
-    rejectUnauthorized: true,
-    // Created once: if each connection got the authorities, each would parse all of them.
-    secureContext: createSecureContext({
-      minVersion: 'TLSv1.2',
-      ca: [...getCACertificates('default'), ...(ca === undefined ? [] : [ca])],
+  const own = ca === undefined ? undefined : trusting([ca]);
+  const connector = lazily(() =>
+    buildConnector({
+      allowH2: false,
+      timeout: timeoutMs,
+      rejectUnauthorized: true,
+      secureContext: own ?? trustingUsual(),
+      lookup: guardedLookup(guard),
     }),
-    lookup: guardedLookup(guard),
-  });
+  );
   return (target, done) => {
     // The lookup is never called for an address: undici and Node dial it as it is.
     if (isIP(target.hostname) !== 0 && !guard.isAllowed(target.hostname)) return done(addressRefusedError(), null);
-    connect(target, (...[error, socket]) => {
+    connector()(target, (...[error, socket]) => {
       if (error) return done(error, null);
       if (guard.isAllowed(socket.remoteAddress ?? ''))
         return done(null, withoutContinue(limitAnswerSize(socket, maxAnswerBytes)));
@@ -121,6 +121,11 @@ export function createGuardedConnector(options: {
     });
   };
 }
+
+/** Takes 20 ms: if each connection got the authorities, each would parse all of them. */
+const trusting = (more: readonly string[]): SecureContext =>
+  createSecureContext({ minVersion: 'TLSv1.2', ca: [...getCACertificates('default'), ...more] });
+const trustingUsual = lazily(() => trusting([]));
 
 /**
  * A DNS lookup that returns only checked addresses. They are dialled as checked, without asking the name server again.

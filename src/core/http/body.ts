@@ -1,11 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import createSerializerFactory from '@fastify/fast-json-stringify-compiler';
 import type { FastifyReply, FastifyRequest, FastifySerializerCompiler } from 'fastify';
-import { mapInSlices, nextTurn } from '../background.ts';
+import { lazily, mapInSlices, nextTurn } from '../background.ts';
 import { AppError, type FieldError } from '../errors.ts';
 import { isRecord } from '../schema.ts';
 import { type App, optionsOf } from './app.ts';
-import { lazily } from './validation.ts';
 
 type Done = (error: Error | null, body?: unknown) => void;
 

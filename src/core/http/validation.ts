@@ -3,6 +3,7 @@ import ajvFormats from 'ajv-formats';
 import type { FastifyRequest, FastifySchemaCompiler } from 'fastify';
 import { type Static, type TObject, Type } from 'typebox';
 import { Value } from 'typebox/value';
+import { lazily } from '../background.ts';
 import { AppError, type FieldError } from '../errors.ts';
 import { isUuid } from '../ids.ts';
 import { isRecord } from '../schema.ts';
@@ -430,18 +431,14 @@ const validators = (shared: () => Record<string, unknown>, options: Options): ((
     };
   });
 
-/** Returns a function that makes a value at its first call, and returns the same one at each further call. */
-export function lazily<T extends object>(make: () => T): () => T {
-  let made: T | undefined;
-  return () => (made ??= make());
-}
-
 function createAjv(options: Options): Ajv {
   const ajv = new Ajv({
     ...options,
     useDefaults: true,
     removeAdditional: false,
     verbose: true,
+    // Takes as long as compiling; src/openapi-rules.test.ts checks all schemas.
+    validateSchema: false,
     // Strict mode rejects annotations (`example`, our `x-message`) and defaults inside a union.
     strict: false,
   });
