@@ -90,12 +90,12 @@ function createKeyCheck({
   const findKey = groupCommit({ flush: (hashes: Buffer[]) => findLiveKeys(db, hashes), inFlight: 2 });
   return async (value, ip) => {
     const hash = hashOfKey(value);
-    const key = hash && (await findKey(hash));
-    if (!key) throw limits.failedKey(networkOf(ip));
+    const caller = hash && (await findKey(hash));
+    if (!caller) throw limits.failedKey(networkOf(ip));
+    const { key, actor, own, shared } = caller;
     usage.used(key.keyId);
     refuseAtGate(key, ip);
-    const own = { name: `k${key.keyId}`, rate: rateOf(key) };
-    return { actor: actorOfKey(key), headers: countRequest(requests, own, limitOfKeys(key)) };
+    return { actor, headers: countRequest(requests, own, shared) };
   };
 }
 
@@ -187,11 +187,21 @@ function createSignInLimits({ requests, limits, noteNetwork }: LimitDeps): SignI
  */
 const isUsername = (name: string): boolean => name.length <= 200 && !name.includes('\0');
 
-async function findLiveKeys(db: Db, hashes: Buffer[]): Promise<(LiveKey | undefined)[]> {
+/** A key, and what all requests with it in one batch have in common. */
+type KeyCaller = { readonly key: LiveKey; readonly actor: Actor; readonly own: Limit; readonly shared: Limit };
+
+const callerOf = (key: LiveKey): KeyCaller => ({
+  key,
+  actor: actorOfKey(key),
+  own: { name: `k${key.keyId}`, rate: rateOf(key) },
+  shared: limitOfKeys(key),
+});
+
+async function findLiveKeys(db: Db, hashes: Buffer[]): Promise<(KeyCaller | undefined)[]> {
   const wanted = hashes.map((hash) => hash.toString('hex'));
   const distinct = new Map(wanted.map((hex, index) => [hex, hashes[index]] as const));
   const rows = await listLiveKeys(db, { hashes: [...distinct.values()].filter((hash) => hash !== undefined) });
-  const found = new Map(rows.map((row) => [row.hash.toString('hex'), row]));
+  const found = new Map(rows.map((row) => [row.hash.toString('hex'), callerOf(row)]));
   return wanted.map((hex) => found.get(hex));
 }
 
