@@ -17650,7 +17650,7 @@ export interface operations {
                                         productId: string;
                                         quantity: number;
                                         /** @description Of one item, in units of the currency. */
-                                        price: number;
+                                        itemPrice: number;
                                         currency: string;
                                     }[];
                                 };
@@ -18214,7 +18214,7 @@ export interface operations {
                                     productId: string;
                                     quantity: number;
                                     /** @description Of one item, in units of the currency. */
-                                    price: number;
+                                    itemPrice: number;
                                     currency: string;
                                 }[];
                             };
@@ -18446,7 +18446,7 @@ export interface operations {
                                     productId: string;
                                     quantity: number;
                                     /** @description Of one item, in units of the currency. */
-                                    price: number;
+                                    itemPrice: number;
                                     currency: string;
                                 }[];
                             };

@@ -55,7 +55,7 @@ const InboundOrder = Type.Object({
     Type.Object({
       productId: text('The id of the product at its seller.'),
       quantity: Type.Number(),
-      price: Type.Number({ description: 'Of one item, in units of the currency.' }),
+      itemPrice: Type.Number({ description: 'Of one item, in units of the currency.' }),
       currency: text(),
     }),
   ),

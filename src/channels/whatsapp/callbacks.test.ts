@@ -109,7 +109,7 @@ test.each<[string, object, object | undefined]>([
       order: {
         catalogId: 'c',
         text: 'Please',
-        items: [{ productId: 'p1', quantity: 2, price: 9.5, currency: 'EUR' }],
+        items: [{ productId: 'p1', quantity: 2, itemPrice: 9.5, currency: 'EUR' }],
       },
     },
   ],

@@ -317,7 +317,7 @@ function readOrder(json: unknown): Read {
   const items = getList(json, 'product_items').map((product) => ({
     productId: getText(product, 'product_retailer_id'),
     quantity: numberOf(product, 'quantity') ?? 1,
-    price: numberOf(product, 'item_price') ?? 0,
+    itemPrice: numberOf(product, 'item_price') ?? 0,
     currency: getText(product, 'currency'),
   }));
   const order = { catalogId: getText(json, 'catalog_id'), text: getText(json, 'text'), items };

@@ -38,8 +38,8 @@ export function MessageContent({ content, quotedText }: MessageContentProps) {
   );
 }
 
-const lineOf = ({ productId, quantity, price, currency }: NonNullable<Content['order']>['items'][number]) =>
-  [productId, `${quantity} × ${price} ${currency}`] as const;
+const lineOf = ({ productId, quantity, itemPrice, currency }: NonNullable<Content['order']>['items'][number]) =>
+  [productId, `${quantity} × ${itemPrice} ${currency}`] as const;
 
 const mapOf = ({ latitude, longitude }: NonNullable<Content['location']>): string =>
   `https://www.openstreetmap.org/?mlat=${latitude}&mlon=${longitude}#map=16/${latitude}/${longitude}`;
