@@ -27786,7 +27786,7 @@ export interface operations {
                      * @default false
                      */
                     dryRun?: boolean;
-                    /** @description JSON: maps the name of a column, or its position from 1, to the name of a field (`firstName`, `lastName`, `fullName`, `phoneNumber`, `email`, `gender`, `isTest`, `optedOut`, `customField.<name>`); null ignores the column. Columns that are not mapped are recognised by their names, and otherwise become custom fields. */
+                    /** @description JSON: maps the name of a column, or its position from 1, to the name of a field (`firstName`, `lastName`, `fullName`, `phoneNumber`, `email`, `gender`, `isTest`, `optedOut`, `customField.<name>`); null ignores the column. Columns that are not mapped are recognised by their names, and otherwise become custom fields. Several columns may be `phoneNumber`: a mobile number is taken before others. */
                     mapping?: string;
                 };
             };
@@ -28038,7 +28038,7 @@ export interface operations {
                      * @default 10
                      */
                     limit?: number;
-                    /** @description JSON: maps the name of a column, or its position from 1, to the name of a field (`firstName`, `lastName`, `fullName`, `phoneNumber`, `email`, `gender`, `isTest`, `optedOut`, `customField.<name>`); null ignores the column. Columns that are not mapped are recognised by their names, and otherwise become custom fields. */
+                    /** @description JSON: maps the name of a column, or its position from 1, to the name of a field (`firstName`, `lastName`, `fullName`, `phoneNumber`, `email`, `gender`, `isTest`, `optedOut`, `customField.<name>`); null ignores the column. Columns that are not mapped are recognised by their names, and otherwise become custom fields. Several columns may be `phoneNumber`: a mobile number is taken before others. */
                     mapping?: string;
                 };
             };

@@ -61,12 +61,26 @@ export async function createCampaign(
   { now }: AtTime,
 ): Promise<{ id: number }> {
   const { accountId } = actor;
-  const settings = await checkedSettings(tx, accountId, readNewSettings(body, now));
+  const settings = await checkNew(tx, actor, body, { now });
   const { id } = await insertCampaign(tx, { accountId, settings, numbers: await numbersOf(tx, accountId, settings) });
   const detail = { name: settings.name, sendingMode: settings.sendingMode, readyToSend: settings.readyToSend };
   await recordAudit(tx, actor, { action: 'campaign.create', subject: `campaign:${id}`, detail });
   return { id };
 }
+
+/** Checks a change as `updateCampaign` does. Errors: 400 naming every faulty field. */
+export async function checkChange(db: Db, { accountId }: Pick<Author, 'accountId'>, change: Change): Promise<void> {
+  const current = await findCampaign(db, { accountId, id: change.id });
+  if (current) await checkedSettings(db, accountId, changeSettings(current, change.patch, change.now));
+}
+
+/** Checks a new campaign as `createCampaign` does. Errors: 400 naming every faulty field. */
+export const checkNew = (
+  db: Db,
+  { accountId }: Pick<Author, 'accountId'>,
+  body: CampaignIn,
+  { now }: AtTime,
+): Promise<Settings> => checkedSettings(db, accountId, readNewSettings(body, now));
 
 /**
  * Changes a campaign that has not started; omitted fields are unchanged. A confirmed one stays confirmed if the same is

@@ -156,6 +156,8 @@ describe('creating', () => {
       400,
       {
         smsSender: 'must have at most 25 characters',
+        smsBody: 'no contact has the fields {{nick}}, {{first name}}',
+        contactListIds: `unknown: ${foreign}, ${gone}, 999999999`,
       },
     ]);
     expect(

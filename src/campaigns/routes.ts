@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { Value } from 'typebox/value';
 import { refuseOutsidePlan } from '../accounts/accounts.ts';
 import type { Actor } from '../core/actor.ts';
 import type { Db } from '../core/db/query.ts';
@@ -7,10 +8,19 @@ import { AppError } from '../core/errors.ts';
 import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { idempotentTx } from '../core/http/idempotency.ts';
+import { readFaults } from '../core/http/more-faults.ts';
 import type { Accept } from '../messages/accept.ts';
 import { chainOf } from './audience.ts';
 import { toCampaignOut, toEntryOut, toPriceOut } from './campaign.ts';
-import { applyChange, calculateGoal, createCampaign, createPaceMeter, updateCampaign } from './create.ts';
+import {
+  applyChange,
+  calculateGoal,
+  checkChange,
+  checkNew,
+  createCampaign,
+  createPaceMeter,
+  updateCampaign,
+} from './create.ts';
 import { draftRoutes } from './drafts.ts';
 import { cancelCampaign, confirmCampaign, pauseCampaign, removeCampaign, resumeCampaign } from './lifecycle.ts';
 import { policyRoutes } from './policy.ts';
@@ -111,6 +121,11 @@ function editingRoutes(app: App, deps: PlatformDeps): void {
       body: withExamples(schema.CampaignIn, schema.CAMPAIGN_EXAMPLE),
       response: { 201: schema.CampaignOut },
     },
+    config: {
+      moreFaults: readFaults(schema.CampaignIn, (body, { actor }) =>
+        checkNew(tenant(pool, actor), actor, body, { now: clock.now() }),
+      ),
+    },
     handler: idempotentTx(deps, 201, async ({ actor, body }, tx) => {
       refuseOutsidePlan(actor, chainOf(body.sendingMode));
       const { id } = await createCampaign(tx, actor, body, { now: clock.now() });
@@ -143,6 +158,12 @@ function editingRoutes(app: App, deps: PlatformDeps): void {
         readyToSend: true,
       }),
       response: { 200: schema.CampaignOut },
+    },
+    config: {
+      moreFaults: readFaults(schema.CampaignPatch, async (patch, { actor, params }) => {
+        if (!Value.Check(schema.CampaignId, params)) return;
+        await checkChange(tenant(pool, actor), actor, { id: params.id, patch, now: clock.now() });
+      }),
     },
     handler: (request) => {
       const { actor, params, body } = request;

@@ -11,8 +11,9 @@ import { parseSettings } from './settings.ts';
 export type Found =
   /** The service responded; `network` (MCC and MNC) is null if it knows none. */
   | { readonly kind: 'answered'; readonly network: string | null; readonly ported: boolean | null }
-  /** The service did not respond, or not about the number: nothing is known. `reason` is readable. */
-  | { readonly kind: 'failed'; readonly reason: string };
+  /** The service did not respond, or not about the number: nothing is known. `reason` is readable; `isOfNumber`: it
+   * rejects this number. */
+  | { readonly kind: 'failed'; readonly reason: string; readonly isOfNumber?: true };
 
 export type NumberLookup = {
   /** Looks a number up, in E.164 with its plus; never rejects. */
@@ -64,7 +65,9 @@ type ReadAnswer = (document: Document) => Extract<Found, { kind: 'answered' }>;
 function foundIn(answer: HttpAnswer, read: ReadAnswer): Found {
   if (answer.kind === 'failed') return failed(answer.reason);
   if (answer.status === 404) return { kind: 'answered', network: null, ported: null };
-  if (answer.status < 200 || answer.status > 299) return failed(`the service answered ${answer.status}`);
+  const reason = `the service answered ${answer.status}`;
+  if (answer.status === 400 || answer.status === 422) return { kind: 'failed', reason, isOfNumber: true };
+  if (answer.status < 200 || answer.status > 299) return failed(reason);
   const document = toDocument(answer.body, answer.headers);
   return document.json === undefined && document.text.trim() === '' ? failed('the answer is empty') : read(document);
 }

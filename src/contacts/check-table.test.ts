@@ -48,6 +48,37 @@ test('of several numbers or addresses in a cell, as Google Contacts writes them,
   expect((await faultsOf(rows))[2]).toMatch(/^phoneNumber .*; email is not an email address$/);
 });
 
+test.each([
+  ['the one that is labelled as a mobile', ['Work', '+1 415 555 2671', 'Mobile', '+1 415 555 2672'], '+14155552672'],
+  ['a mobile by its plan', ['Home', '+39 06 1234567', '', '+39 333 123 4567'], '+393331234567'],
+  [
+    'a mobile by its plan before a landline that has the label',
+    ['Mobile', '+39 06 1234567', 'Work', '+393331234567'],
+    '+393331234567',
+  ],
+  ['the first of equals', ['Work', '+1 415 555 2671', 'Home', '+1 415 555 2672'], '+14155552671'],
+  ['a landline before a fax', ['Work Fax', '+39 333 123 4567', 'Work', '+39 06 1234567'], '+39061234567'],
+  ['one that can be read', ['Mobile', '12', 'Home', '+39 06 1234567'], '+39061234567'],
+  ['the only one', ['', '', '* Mobile', '+39 333 123 4567'], '+393331234567'],
+])('of the numbers of a row %s is taken', async (_, row, number) => {
+  const head = ['Phone 1 - Label', 'Phone 1 - Value', 'Phone 2 - Label', 'Phone 2 - Value'];
+  expect((await check([head, [...row]])).checked).toMatchObject([{ phone: { e164: number } }]);
+});
+
+test('the column of mobiles comes before the others, as Outlook has them, and the fault is that of the first number', async () => {
+  const rows = [
+    ['Home Phone', 'Mobile Phone', 'Primary Phone', 'First Name'],
+    ['+1 415 555 2671', '+1 415 555 2672', '+1 415 555 2671'],
+    ['', '', '+1 415 555 2673'],
+    ['', '12', '+'],
+    ['', '', '', 'Anna'],
+  ];
+  const { checked } = await check(rows);
+  expect(checked.slice(0, 2)).toMatchObject([{ phone: { e164: '+14155552672' } }, { phone: { e164: '+14155552673' } }]);
+  const faults = (await faultsOf(rows)).slice(2);
+  expect(faults).toEqual([expect.stringContaining('no country code'), expect.stringContaining('is missing')]);
+});
+
 test('a good row has its cells as contacts store them', async () => {
   const head = ['phone', 'name', 'mail', 'gender', 'test', 'opted out', 'points', 'vip', 'born', 'new'];
   const fields = [field(1, 'points', 'number'), field(2, 'vip', 'boolean'), field(3, 'born', 'date')];

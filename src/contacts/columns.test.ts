@@ -35,6 +35,15 @@ test('labels in files of Google Contacts are ignored, and kept in others', () =>
   expect(map([...head, 'city'], { Labels: 'city', city: null }).names[1]).toBe('city#8');
 });
 
+test('several columns may have numbers: those of Google Contacts and Outlook, but no fax', () => {
+  const google = ['Phone 1 - Type', 'Phone 1 - Value', 'Phone 2 - Type', 'Phone 2 - Value'];
+  expect(map(google)).toEqual({ names: [null, 'phoneNumber', null, 'phoneNumber'], faults: [] });
+  const outlook = ['Home Fax', 'Home Phone', 'Business Phone 2', 'Mobile Phone', 'Primary Phone', 'Pager'];
+  const numbers = Array<string>(4).fill('phoneNumber');
+  expect(map(outlook)).toEqual({ names: ['Home_Fax#null', ...numbers, 'Pager#null'], faults: [] });
+  expect(map(google, { 'Phone 1 - Value': null }).names).toEqual([null, null, null, 'phoneNumber']);
+});
+
 test('read-only fields of contacts, and the extra columns of a file of rejected rows, are ignored', () => {
   const head = ['phone', 'id', 'isValid', 'createdAt', 'importLine', 'importError'];
   expect(map(head).names).toEqual(['phoneNumber', null, null, null, null, null]);

@@ -8,7 +8,7 @@ import { foldText } from '../core/fold.ts';
 import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { idempotentTx } from '../core/http/idempotency.ts';
-import { bodyFaults } from '../core/http/validation.ts';
+import { bodyFaults } from '../core/http/more-faults.ts';
 import { id, instant } from '../core/schema.ts';
 import { CONTACT_FIELDS } from './contact-fields.ts';
 import { claimBook } from './limits.ts';

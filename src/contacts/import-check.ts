@@ -23,7 +23,14 @@ import {
   readCleanNumber,
   splitName,
 } from './import-cleaning.ts';
-import { looksLikeHeader, type Mapping, mapColumns, normalizedName, type Target } from './import-columns.ts';
+import {
+  looksLikeHeader,
+  type Mapping,
+  mapColumns,
+  normalizedName,
+  numberColumns,
+  type Target,
+} from './import-columns.ts';
 import { type Cause, type Change, type CheckedRow, type RowFault, truncateCells } from './import-rows.ts';
 
 /** Options for interpreting the rows of a file. */
@@ -92,7 +99,7 @@ function checksOf(
 ): Checks {
   const targets = columns.map(({ target }) => target);
   return {
-    check: createRowCheck({ targets, rules, cleaning }),
+    check: createRowCheck({ columns, rules, cleaning }),
     reporter: createReporter({
       fields: targets.map(faultNameOf),
       dates: new Set(targets.flatMap((target) => (isDate(target) ? [`customFields.${target.custom}`] : []))),
@@ -244,11 +251,11 @@ const READERS: Readonly<Record<ImportedField, (cell: string) => CellResult>> = {
 };
 
 /** The separator that Google Contacts writes between several numbers or addresses of one kind. */
-const GOOGLE_SEPARATOR = ':::';
+export const VALUE_SEPARATOR = ':::';
 
 const valuesIn = (cell: string): string[] =>
   cell
-    .split(GOOGLE_SEPARATOR)
+    .split(VALUE_SEPARATOR)
     .map((text) => text.trim())
     .filter((text) => text !== '');
 
@@ -281,7 +288,7 @@ function readChannels(cell: string): Channel[] | undefined {
 }
 
 type Checking = {
-  readonly targets: readonly Target[];
+  readonly columns: readonly Column[];
   readonly rules: NumberRules;
   readonly cleaning: Cleaning;
 };
@@ -294,8 +301,10 @@ type Findings = { readonly faults: RowFault[]; readonly changes: Change[] };
  * that the cleaning cures. If several rows have the same number, the first good one counts, and the others are returned
  * as duplicates. Empty cells have no effect.
  */
-function createRowCheck({ targets, rules, cleaning }: Checking): (row: RawRow) => CheckedRow {
-  const numberAt = targets.findIndex((target) => target && 'field' in target && target.field === 'phoneNumber');
+function createRowCheck({ columns, rules, cleaning }: Checking): (row: RawRow) => CheckedRow {
+  const targets = columns.map(({ target }) => target);
+  const numbers = numberColumns(columns);
+  const numbersAt = new Set(numbers.map(({ at }) => at));
   const dropped = new Set(cleaning.drop);
   /** The line of each phone number. As numbers they take a quarter of the memory of texts: 40 MB for a million. */
   const lines = new Map<number, number>();
@@ -305,9 +314,12 @@ function createRowCheck({ targets, rules, cleaning }: Checking): (row: RawRow) =
     const { faults, changes } = findings;
     const surplus = raw.slice(targets.length).join(' ').trim();
     if (surplus !== '') note(findings, tooManyCells(raw, targets), surplus, dropped);
-    const phone = numberIn(raw[numberAt] ?? '', { rules, cleaning }, findings);
+    const given = numbers.flatMap(({ at, labelAt, name }) =>
+      valuesIn(raw[at] ?? '').map((text) => ({ text, kind: `${name} ${raw[labelAt] ?? ''}` })),
+    );
+    const phone = numberIn(given, { rules, cleaning }, findings);
     const cells = targets.map((target, i) => {
-      if (i === numberAt) return phone?.e164 ?? null;
+      if (numbersAt.has(i)) return phone?.e164 ?? null;
       return target ? valueIn(raw[i] ?? '', target, findings, { dropped, cleaning }) : null;
     });
     if (faults.length > 0 || !phone) return { line, cells: toShow(raw, targets.length), faults };
@@ -341,14 +353,18 @@ const tooManyCells = (raw: readonly string[], targets: readonly Target[]): RowFa
   message: `has ${raw.length} cells, more than the ${targets.length} columns`,
 });
 
-/** Reads the number of a row: of several in its cell, the first that can be read. */
+/** A number as a row has it, with what the names and labels of the file say of its kind. */
+type GivenNumber = { readonly text: string; readonly kind: string };
+
+/** Reads the number of a row: of several, the first that is most likely that of a handset. */
 function numberIn(
-  raw: string,
+  given: readonly GivenNumber[],
   { rules, cleaning }: Pick<Checking, 'rules' | 'cleaning'>,
   { faults, changes }: Findings,
 ): PhoneDetails | null {
-  const read = valuesIn(raw).map((value) => readCleanNumber(value, rules, cleaning));
-  const found = read.find((one) => 'phone' in one) ?? read[0];
+  const read = given.map(({ text, kind }) => ({ kind, ...readCleanNumber(text, rules, cleaning) }));
+  let found = read[0];
+  for (const one of read.slice(1)) if (found && rankOf(one) < rankOf(found)) found = one;
   if (found && 'phone' in found) {
     if (found.change) changes.push(found.change);
     return found.phone;
@@ -358,6 +374,21 @@ function numberIn(
     : { cause: 'number_missing' as const, message: 'is missing: imported contacts are identified by their numbers' };
   faults.push({ field: 'phoneNumber', ...fault });
   return null;
+}
+
+/** Names and labels of numbers of handsets, in the languages of LANGUAGES, and of numbers that no person answers. */
+const HANDSET =
+  /mobil|movil|móvil|telemov|telemóv|\bcell|celular|handy|portable|komor|komór|\bcep\b|gsm|iphone|sms|whatsapp/i;
+const NO_PHONE = /fax|pager|beeper/i;
+
+/** Ranks a number that was read, or could not be; lower is better. */
+function rankOf(read: { readonly kind: string } & ReturnType<typeof readCleanNumber>): number {
+  if (!('phone' in read)) return 5;
+  const { type } = read.phone;
+  if (NO_PHONE.test(read.kind)) return 4;
+  if (HANDSET.test(read.kind) && type !== 'FIXED_LINE') return 0;
+  if (type === 'MOBILE') return 1;
+  return type === null || type === 'FIXED_LINE_OR_MOBILE' ? 2 : 3;
 }
 
 /** Returns the name by which faults refer to the field of a column; null: it is ignored. */

@@ -316,7 +316,7 @@ export function createReporter({ fields, dates, rules, cleaning, candidates }: R
   const changes = new Map<string, Growing<ChangeGroup>>();
 
   const valueOf = ({ cells }: BadRow, field: string): string =>
-    field === 'row' ? cells.join(' | ') : (cells[fields.indexOf(field)] ?? '');
+    field === 'row' ? cells.join(' | ') : (cells.find((cell, i) => fields[i] === field && cell.trim() !== '') ?? '');
 
   function addFault({ line, faults }: BadRow, { field, cause }: RowFault, value: string): void {
     if (cause === undefined) return;

@@ -32,6 +32,16 @@ const BY_ALIAS: ReadonlyMap<string, Target> = new Map([
   ...IMPORTED_FIELDS.flatMap((field) => HEADERS[field].exact.split(' ').map((name) => [name, { field }] as const)),
 ]);
 
+/**
+ * Names of columns of Google Contacts and Outlook that have a further number of a person. A fax or a pager is none of
+ * them.
+ */
+const FURTHER_NUMBER =
+  /^(?:phone\d{1,2}value|(?:home|business|work|other|car|radio|primary|company|companymain|assistants?)(?:tele)?phone(?:number)?\d?)$/;
+
+const aliasOf = (name: string): Target | undefined =>
+  FURTHER_NUMBER.test(name) ? { field: 'phoneNumber' } : BY_ALIAS.get(name);
+
 /** Names in other languages. They count if no other column has the field, and if no custom field has the name. */
 const BY_FOREIGN_NAME: ReadonlyMap<string, ImportedField> = new Map(
   IMPORTED_FIELDS.flatMap((field) =>
@@ -54,7 +64,7 @@ const withoutAccents = (name: string): string =>
  */
 export function looksLikeHeader(cells: readonly string[]): boolean {
   const names = cells.map(normalizedName);
-  if (names.some((name) => BY_ALIAS.has(name))) return true;
+  if (names.some((name) => aliasOf(name) !== undefined)) return true;
   return names.some((name) => BY_FOREIGN_NAME.has(name)) && !cells.some(isLikeNumber);
 }
 
@@ -65,8 +75,9 @@ type Columns = { readonly targets: readonly Target[]; readonly faults: readonly 
 /**
  * Finds the field of each column: the one that the mapping names, or else the standard field with its name, or else the
  * custom field with its name, which may be a new text field, unless the name is that of a standard field in one of
- * eleven other languages and no column has that field yet. A column without a name is ignored. Faults: the mapping has
- * a column that is not in the file, two columns have the same field, or none has the number.
+ * eleven other languages and no column has that field yet. A column without a name is ignored. Several columns may have
+ * numbers. Faults: the mapping has a column that is not in the file, two columns have the same other field, or none has
+ * the number.
  */
 export function mapColumns(
   head: readonly string[],
@@ -152,7 +163,7 @@ const CUSTOM_PREFIX = /^customField\./i;
 
 function targetOf(name: string, at: number, fields: ReadonlyMap<string, FieldRow>): Target {
   const own = name.replace(CUSTOM_PREFIX, '');
-  const known = own === name ? BY_ALIAS.get(normalizedName(name)) : undefined;
+  const known = own === name ? aliasOf(normalizedName(name)) : undefined;
   if (known !== undefined) return known;
   const field = fields.get(normalizedName(own));
   if (field) return { custom: field.name, type: field.type, id: field.id };
@@ -178,9 +189,23 @@ function duplicateFieldFaults(head: readonly string[], targets: readonly Target[
     return target ? foldText(nameOf(target)) : '';
   });
   return [...places].flatMap(([name, at]) => {
-    if (name === '' || at.length < 2) return [];
+    if (name === '' || name === 'phonenumber' || at.length < 2) return [];
     const columns = at.map((i) => `${i + 1} ("${head[i]?.slice(0, 60)}")`).join(' and ');
     return [{ field: 'file', message: `columns ${columns} have the same field: choose one with "mapping"` }];
+  });
+}
+
+/** A column of numbers, and the column that says in each row what kind of number it has; -1 if there is none. */
+type NumberColumn = { readonly at: number; readonly labelAt: number; readonly name: string };
+
+/** Returns the columns that have numbers, in their order, with the labels of Google Contacts (`Phone 1 - Type`). */
+export function numberColumns(columns: readonly { readonly name: string; readonly target: Target }[]): NumberColumn[] {
+  const places = firstPlaces(columns.map(({ name }) => normalizedName(name)));
+  return columns.flatMap(({ name, target }, at) => {
+    if (!target || nameOf(target) !== 'phoneNumber') return [];
+    const [, stem] = /^(.*\d)value$/.exec(normalizedName(name)) ?? [];
+    const labelAt = stem === undefined ? undefined : (places.get(`${stem}label`) ?? places.get(`${stem}type`));
+    return [{ at, labelAt: labelAt ?? -1, name }];
   });
 }
 

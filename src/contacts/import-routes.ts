@@ -26,7 +26,7 @@ import {
   type UploadGate,
 } from '../core/http/files.ts';
 import { idempotentHandler } from '../core/http/idempotency.ts';
-import { noteFormFields } from '../core/http/unknown-fields.ts';
+import { readFormFields } from '../core/http/unknown-fields.ts';
 import { DEFAULT_NUMBER_RULES } from '../core/phone.ts';
 import { openTemporaryFile } from '../core/storage.ts';
 import { listFields } from './fields.ts';
@@ -226,9 +226,8 @@ async function readUploadForm(
   if (!request.isMultipart())
     throw new AppError('unsupported_media_type', { message: 'Unsupported media type: send multipart/form-data' });
   const form = await receiveForm(request, { file: source, bounds: formBounds(LIMITS.textBytes), upload });
-  noteFormFields(request, form.fields);
   const fields = new Map([...form.fields].filter(([name]) => name in shape.properties));
-  const settings = readSettings(fields, form.fileName);
+  const settings = readFormFields(request, form.fields, () => readSettings(fields, form.fileName));
   const { accountId } = request.actor;
   const db = tenant(pool, { accountId });
   await refuseUnknownList(db, accountId, settings.listId);

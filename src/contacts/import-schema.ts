@@ -46,7 +46,8 @@ export const UploadForm = Type.Object({
       description:
         'JSON: maps the name of a column, or its position from 1, to the name of a field ' +
         `(${[...IMPORTED_FIELDS, 'customField.<name>'].map((name) => `\`${name}\``).join(', ')}); null ignores the column. ` +
-        'Columns that are not mapped are recognised by their names, and otherwise become custom fields.',
+        'Columns that are not mapped are recognised by their names, and otherwise become custom fields. ' +
+        'Several columns may be `phoneNumber`: a mobile number is taken before others.',
     }),
   ),
 });

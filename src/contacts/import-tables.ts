@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { CsvError, type Parser, parse } from 'csv-parse';
 import { DELIMITERS, type Delimiter, detectDelimiter, readCell, SAMPLE_CHARACTERS } from '../core/csv.ts';
-import { badFile, LIMITS, type RawRow } from './import-check.ts';
+import { badFile, LIMITS, type RawRow, VALUE_SEPARATOR } from './import-check.ts';
 import { decoded, type Encoding, type Bytes } from './import-encoding.ts';
 
 /** The line by which Excel writes and reads the delimiter. */
@@ -311,18 +311,27 @@ function toCells(properties: readonly Property[]): string[] {
   return VCARD_COLUMNS.map((column) => found[column]?.trim() ?? '');
 }
 
-/** The best number that is not empty. Among equals, the first. */
+/** Numbers of a card that are read: nobody has more telephones. */
+const MAX_NUMBERS = 10;
+
+/**
+ * Returns the best number that is not empty; among equals, the first. If no type says that it is a mobile, the others
+ * follow it as in a cell of several numbers, since the plan of their country may say which one is.
+ */
 function bestNumber(properties: readonly Property[]): string {
-  let best = { number: '', rank: Number.POSITIVE_INFINITY };
+  const numbers: { readonly number: string; readonly rank: number }[] = [];
   for (const property of properties) {
-    if (property.name !== 'TEL') continue;
-    const rank = rankOf(property);
-    const number = rank < best.rank ? numberIn(property) : '';
-    if (number !== '') best = { number, rank };
+    const number = property.name === 'TEL' && numbers.length < MAX_NUMBERS ? numberIn(property) : '';
+    if (number !== '') numbers.push({ number, rank: rankOf(property) });
   }
-  return best.number;
+  const ranked = numbers.toSorted((a, b) => a.rank - b.rank);
+  const [best] = ranked;
+  if (best === undefined || best.rank < RANK.phone || best.rank >= RANK.other) return best?.number ?? '';
+  return ranked.flatMap(({ number, rank }) => (rank < RANK.other ? [number] : [])).join(` ${VALUE_SEPARATOR} `);
 }
 
+/** The ranks of kinds of numbers. A number that is preferred comes before the others of its kind. */
+const RANK = { mobile: 0, phone: 2, other: 4 } as const;
 const MOBILE = ['CELL', 'IPHONE', 'MOBILE'];
 const NOT_PHONES = ['FAX', 'PAGER', 'MODEM', 'BBS', 'TEXTPHONE'];
 
@@ -331,11 +340,11 @@ function rankOf(property: Property): number {
   const types = valuesOf(property, 'TYPE');
   const preferred = types.includes('PREF') || property.parameters.some(([name]) => name === 'PREF');
   const kind = types.some((type) => MOBILE.includes(type))
-    ? 0
+    ? 'mobile'
     : types.some((type) => NOT_PHONES.includes(type))
-      ? 4
-      : 2;
-  return kind + (preferred ? 0 : 1);
+      ? 'other'
+      : 'phone';
+  return RANK[kind] + (preferred ? 0 : 1);
 }
 
 /** Returns the number of a property. In 4.0, numbers are URIs: `tel:+39-333-1234567;ext=12`. */

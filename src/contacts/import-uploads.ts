@@ -11,7 +11,7 @@ import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { createUploadGate, formBounds, MULTIPART_LIMITS, receiveForm, type UploadGate } from '../core/http/files.ts';
 import { idempotentHandler } from '../core/http/idempotency.ts';
-import { noteFormFields } from '../core/http/unknown-fields.ts';
+import { readFormFields } from '../core/http/unknown-fields.ts';
 import { DEFAULT_NUMBER_RULES, isPhoneCountry, type NumberRules } from '../core/phone.ts';
 import { openTemporaryFile } from '../core/storage.ts';
 import { type FieldRow, listFields } from './fields.ts';
@@ -233,11 +233,8 @@ function receiveRoute(app: App, { pool, answers, config }: PlatformDeps, gate: U
         if (!request.isMultipart())
           throw new AppError('unsupported_media_type', { message: 'Unsupported media type: send multipart/form-data' });
         const form = await receiveForm(request, { file, bounds: formBounds(LIMITS.textBytes), upload });
-        noteFormFields(request, form.fields);
-        const { fileName } = readSettings(
-          new Map([...form.fields].filter(([name]) => name === 'fileName')),
-          form.fileName,
-        );
+        const fields = new Map([...form.fields].filter(([name]) => name === 'fileName'));
+        const { fileName } = readFormFields(request, form.fields, () => readSettings(fields, form.fileName));
         const inspected = await inspectFile(request.actor.accountId, { source: file.fd, fileName });
         return await tenantTransaction(pool, request.actor, async (tx) => {
           if (pendingAnswer) await answers.claim(tx, pendingAnswer);

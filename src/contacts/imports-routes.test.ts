@@ -257,26 +257,27 @@ test.each(BAD_FILES)('%s is refused with its reason, and nothing stays', async (
 });
 
 test('the preview shows how a file begins, what its columns would become, and what a mapping must resolve', async () => {
-  const csv = 'Mobile,Telephone,Name,Shoe size\n+393331234567,0612345678,Anna,38\n+393331234568,,Bert,41\n';
+  const csv =
+    'Mobile,Telephone,Name,Full name,Shoe size\n+393331234567,0612345678,Anna,A.,38\n+393331234568,,Bert,B.,41\n';
   const begun = (fields: Fields) => upload(csv, { limit: 1, ...fields }, { path: '/upload/columns' });
   expect(await begun({})).toMatchObject({
     status: 200,
     body: {
-      columns: ['Mobile', 'Telephone', 'Name', 'Shoe size'],
-      fields: ['phoneNumber', 'phoneNumber', 'fullName', 'customField.Shoe_size'],
+      columns: ['Mobile', 'Telephone', 'Name', 'Full name', 'Shoe size'],
+      fields: ['phoneNumber', 'phoneNumber', 'fullName', 'fullName', 'customField.Shoe_size'],
       hasHead: true,
-      preview: [['+393331234567', '0612345678', 'Anna', '38']],
+      preview: [['+393331234567', '0612345678', 'Anna', 'A.', '38']],
       faults: [{ field: 'file', message: expect.stringContaining('have the same field') }],
     },
   });
-  expect(await begun({ mapping: '{"2":null,"4":"customField.shoes"}' })).toMatchObject({
-    body: { fields: ['phoneNumber', null, 'fullName', 'customField.shoes'], faults: [] },
+  expect(await begun({ mapping: '{"2":null,"4":null,"5":"customField.shoes"}' })).toMatchObject({
+    body: { fields: ['phoneNumber', null, 'fullName', null, 'customField.shoes'], faults: [] },
   });
   expect(await begun({ removeHead: false })).toMatchObject({
     body: {
-      columns: ['column 1', 'column 2', 'column 3', 'column 4'],
+      columns: ['column 1', 'column 2', 'column 3', 'column 4', 'column 5'],
       hasHead: false,
-      preview: [['Mobile', 'Telephone', 'Name', 'Shoe size']],
+      preview: [['Mobile', 'Telephone', 'Name', 'Full name', 'Shoe size']],
     },
   });
   expect(await upload('\n\n', {}, { path: '/upload/columns' })).toMatchObject({ status: 400 });

@@ -4,7 +4,7 @@ import { AppError, type FieldError, invalidFields } from '../core/errors.ts';
 import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { idempotentTx } from '../core/http/idempotency.ts';
-import { bodyFaults } from '../core/http/validation.ts';
+import { bodyFaults } from '../core/http/more-faults.ts';
 import { idList, readIds } from '../core/ids.ts';
 import { id, instant, orNull } from '../core/schema.ts';
 import {

@@ -97,7 +97,8 @@ test.each([
   ['a mobile before the preferred line', ['TEL;WORK;PREF:1', 'TEL;CELL:2'], '2'],
   ['the preferred one of two mobiles', ['TEL;CELL:1', 'TEL;CELL;PREF:2'], '2'],
   ['anything before a fax', ['TEL;FAX;PREF:1', 'TEL:2'], '2'],
-  ['the first of equals', ['TEL:1', 'TEL:2'], '1'],
+  ['the first of two mobiles', ['TEL;CELL:1', 'TEL;CELL:2'], '1'],
+  ['both where no type says which is a mobile, the preferred one first', ['TEL:1', 'TEL;PREF:2'], '2 ::: 1'],
   ['the next where the best is empty', ['TEL;CELL:', 'TEL:2'], '2'],
 ])('of several numbers %s is taken', async (_, lines, phoneNumber) => {
   expect((await read(card(...lines)))[0]).toMatchObject({ phoneNumber });

@@ -8,7 +8,7 @@ import { AppError, invalidFields } from '../core/errors.ts';
 import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { idempotentTx } from '../core/http/idempotency.ts';
-import { bodyFaults } from '../core/http/validation.ts';
+import { bodyFaults } from '../core/http/more-faults.ts';
 import { readIds } from '../core/ids.ts';
 import { DEFAULT_NUMBER_RULES } from '../core/phone.ts';
 import { channelName, instant } from '../core/schema.ts';

@@ -18,7 +18,7 @@ import {
   type Upload,
 } from '../core/http/files.ts';
 import { idempotentHandler, idempotentTx } from '../core/http/idempotency.ts';
-import { noteFormFields } from '../core/http/unknown-fields.ts';
+import { readFormFields } from '../core/http/unknown-fields.ts';
 import { id, orNull } from '../core/schema.ts';
 import { openTemporaryFile } from '../core/storage.ts';
 import { inspectFile } from './decoder.ts';
@@ -235,8 +235,7 @@ async function readUpload(request: FastifyRequest, upload: Upload, dataDir: stri
     throw new AppError('unsupported_media_type', { message: 'Unsupported media type: send multipart/form-data' });
   await using file = await openTemporaryFile(dataDir);
   const form = await receiveForm(request, { file, bounds: formBounds(LIMITS.videoBytes), upload });
-  noteFormFields(request, form.fields);
-  const settings = parseUploadFields(form.fields, form.fileName);
+  const settings = readFormFields(request, form.fields, () => parseUploadFields(form.fields, form.fileName));
   return { settings, inspected: await inspectFile(file, form, request.actor.accountId) };
 }
 

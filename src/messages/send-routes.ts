@@ -10,6 +10,7 @@ import { type App, ErrorOut, type PlatformDeps, ref, WholesaleErrorOut, withExam
 import type { DirectRoute } from '../core/http/direct.ts';
 import { assertScope, requireAnyScope, requireScope } from '../core/http/auth.ts';
 import { idempotentHandler } from '../core/http/idempotency.ts';
+import { readFaults } from '../core/http/more-faults.ts';
 import { claimKey, insertAnswers, type Key, type SealedAnswer } from '../core/idempotency.ts';
 import type { AmountReader } from '../core/money.ts';
 import type { Clock } from '../core/time.ts';
@@ -89,6 +90,7 @@ export function sendingRoutes(app: App, deps: SendRouteDeps): void {
       ),
       response: { 200: Type.Union([schema.SendOut, schema.MessageServerOut]), 409: ref(ErrorOut) },
     },
+    config: { moreFaults: readFaults(SEND_BODY, (body) => readOne(body, deps)) },
     handler: idempotentHandler(deps, async ({ actor, body, headers }, _reply, pendingAnswer) => {
       const draft = readOne(body, deps);
       const answer = (verdict: Verdict) => answerOne(actor, body, verdict);
@@ -161,6 +163,10 @@ type RichRouteDeps = PlatformDeps & {
 /** Registers the routes of single sends on WhatsApp and RCS. */
 export function richMessageRoutes(app: App, deps: RichRouteDeps): void {
   const { accept, clock, config, pool, tracing } = deps;
+  const readWhatsapp = (actor: Actor, body: Type.Static<typeof schemaRich.WhatsappSendIn>) =>
+    readWhatsappSend(tenant(pool, actor), actor, body, clock.now(), config.maxScheduleDays);
+  const readRcs = (actor: Actor, body: Type.Static<typeof schemaRich.RcsSendIn>) =>
+    readRcsSend(tenant(pool, actor), actor, body, clock.now(), config.maxScheduleDays);
 
   app.post(`${MS}/whatsapp/send`, {
     onRequest: requireScope('WHATSAPP'),
@@ -175,11 +181,12 @@ export function richMessageRoutes(app: App, deps: RichRouteDeps): void {
       body: withExamples(schemaRich.WhatsappSendIn, schemaRich.WHATSAPP_EXAMPLE),
       response: { 200: schemaRich.WhatsappSendOut, 409: ref(ErrorOut) },
     },
+    config: { moreFaults: readFaults(schemaRich.WhatsappSendIn, (body, { actor }) => readWhatsapp(actor, body)) },
     handler: idempotentHandler(deps, async (request, _reply, pendingAnswer) => {
       const { actor, body } = request;
       if (body.fallbackRcs) assertScope(request, 'RCS');
       if (body.fallbackSms) assertScope(request, 'SMS');
-      const draft = await readWhatsappSend(tenant(pool, actor), actor, body, clock.now(), config.maxScheduleDays);
+      const draft = await readWhatsapp(actor, body);
       const answer = (verdict: Verdict) => {
         const { result, ...rest } = answerRich(actor, body, verdict);
         return { ...rest, results: { whatsapp: result } };
@@ -201,10 +208,11 @@ export function richMessageRoutes(app: App, deps: RichRouteDeps): void {
       body: withExamples(schemaRich.RcsSendIn, schemaRich.RCS_EXAMPLE),
       response: { 200: schemaRich.RcsSendOut, 409: ref(ErrorOut) },
     },
+    config: { moreFaults: readFaults(schemaRich.RcsSendIn, (body, { actor }) => readRcs(actor, body)) },
     handler: idempotentHandler(deps, async (request, _reply, pendingAnswer) => {
       const { actor, body } = request;
       if (body.fallbackSms) assertScope(request, 'SMS');
-      const draft = await readRcsSend(tenant(pool, actor), actor, body, clock.now(), config.maxScheduleDays);
+      const draft = await readRcs(actor, body);
       const answer = (verdict: Verdict) => {
         const { result, ...rest } = answerRich(actor, body, verdict);
         return { ...rest, results: { rcs: result } };

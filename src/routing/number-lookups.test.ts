@@ -252,6 +252,33 @@ test('no more look-ups are under way than the service is to have at a time, and 
   expect(await counts()).toEqual([[12, 0, 48_000]]);
 });
 
+test('accounts take turns: the many look-ups of one delay another by one at most', async () => {
+  await nameNetwork();
+  await add({ concurrency: 2, waitMs: 5000 });
+  behave = (request, response) => void held.push(() => known(request, response));
+  await using made = await finder();
+  const many = made.find(severalNumbers(100), { accountId: 1, wait: true });
+  await expect.poll(() => held.length).toBe(1);
+  const one = made.find([NUMBER], { accountId: 2, wait: true });
+  await expect.poll(() => held.length).toBe(2);
+  held[1]?.();
+  expect((await one)(NUMBER)).toBe('22201');
+  expect(asked).toHaveLength(2);
+  behave = known;
+  held[0]?.();
+  await many;
+  expect(asked).toHaveLength(101);
+});
+
+test('numbers that the service rejects do not make it pause', async () => {
+  await nameNetwork();
+  await add();
+  behave = answer({}, 400);
+  await using made = await finder();
+  for (let i = 0; i < 10; i++) await made.find([`+39333000000${i}`], WAIT);
+  expect(asked).toHaveLength(10);
+});
+
 const severalNumbers = (count: number, from = 0): string[] =>
   Array.from({ length: count }, (_, i) => `+3933${String(from + i).padStart(8, '0')}`);
 

@@ -11,6 +11,7 @@ import { faultsIn } from '../channels/settings.ts';
 import type { Db } from '../core/db/query.ts';
 import { groupCommit } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
+import { createFairQueue, type FairQueue } from '../core/fair-queue.ts';
 import type { Log } from '../core/log.ts';
 import { toMicros } from '../core/money.ts';
 import { type Guard, guardedLookup } from '../core/outbound.ts';
@@ -57,8 +58,11 @@ type OpenService = {
   readonly lookup: NumberLookup;
 };
 
-/** Numbers that wait for a slot; more are routed without a network. */
-const MAX_WAITING = 10_000;
+/** A service in use, with the slots of its look-ups, which accounts get in turn. */
+type ServiceInUse = OpenService & { readonly slots: FairQueue };
+
+/** Numbers of one account, and of all, that wait for a slot; more are routed without a network. */
+const MAX_WAITING = { account: 10_000, all: 100_000 };
 /** After this many failures in a row the service is not asked for a while, so that messages do not wait in vain. */
 const FAILURES_BEFORE_PAUSE = 5;
 const PAUSE_MS = 30 * SECOND_MS;
@@ -79,25 +83,25 @@ type FinderDeps = {
  * Creates a finder of networks: the results of services are stored in the database with their age, numbers without a
  * network too. Only numbers are looked up whose network changes which connection they go to, and with the setting
  * `margins` those where it changes the cost; no message waits for the latter. A number that several messages wait for
- * is requested once, and of many numbers as many at a time as the service's settings allow.
+ * is requested once, and of many numbers as many at a time as the service's settings allow, of the accounts in turn.
  */
 export function createNetworkFinder({
   pool,
   log,
   networkUse,
-  open,
+  open: openStored,
   perDay,
   now = Date.now,
 }: FinderDeps): NetworkFinder & {
   reload(): Promise<void>;
   close(): Promise<void>;
 } {
-  let service: OpenService | null = null;
+  let service: ServiceInUse | null = null;
   let isNeeded = false;
-  let running = 0;
   let failures = 0;
   let pausedUntil = 0;
-  const waiting: (() => void)[] = [];
+  /** The numbers that wait or are looked up, by account. */
+  const pending = new Map<number, number>();
   const inProgress = new Map<string, Promise<Found>>();
   const listKnown = groupCommit<string, string | null | undefined>({
     maxItems: 1000,
@@ -111,26 +115,29 @@ export function createNetworkFinder({
 
   const take = groupCommit<Wanted, number>({ inFlight: 1, flush: (wanted) => takeLookups(pool, perDay, wanted) });
 
-  async function ask(asked: OpenService, number: string): Promise<Found> {
-    // A waiting look-up is handed the slot of the one that ends.
-    if (running < asked.settings.concurrency) running += 1;
-    else await new Promise<void>((resolve) => void waiting.push(resolve));
-    try {
-      const found = await asked.lookup.find(number);
-      count(asked, found);
-      await store({ service: asked, number, found, at: now() });
-      return found;
-    } finally {
-      const next = waiting.shift();
-      if (next) next();
-      else running -= 1;
-    }
+  async function ask(asked: ServiceInUse, number: string, accountId: number): Promise<Found> {
+    using _slot = await asked.slots.enter(accountId);
+    const found = await asked.lookup.find(number);
+    count(asked, found);
+    await store({ service: asked, number, found, at: now() });
+    return found;
+  }
+
+  /** Returns how many more numbers of an account may wait. */
+  function roomOf(accountId: number): number {
+    if (service === null || now() < pausedUntil) return 0;
+    return Math.max(
+      0,
+      Math.min(MAX_WAITING.account - (pending.get(accountId) ?? 0), MAX_WAITING.all - inProgress.size),
+    );
   }
 
   function count({ id, version, name }: OpenService, found: Found): void {
     // A service that was removed or changed ends its pending look-ups as failed: that is no evidence against its
     // successor.
     if (id !== service?.id || version !== service.version) return;
+    // A number that the service does not accept says nothing about the service: an account could choose many of them.
+    if (found.kind === 'failed' && found.isOfNumber) return;
     failures = found.kind === 'failed' ? failures + 1 : 0;
     if (found.kind !== 'failed' || failures < FAILURES_BEFORE_PAUSE) return;
     failures = 0;
@@ -141,24 +148,29 @@ export function createNetworkFinder({
   /** Returns the unknown numbers that may be looked up: in progress, or worth it and within the budgets. */
   async function pick(numbers: readonly string[], { accountId, pickWorthy }: FindOptions): Promise<readonly string[]> {
     const joined = numbers.filter((number) => inProgress.has(number));
-    const room = now() < pausedUntil ? 0 : MAX_WAITING - waiting.length;
-    const fresh = numbers.filter((number) => !inProgress.has(number)).slice(0, Math.max(0, room));
+    const fresh = numbers.filter((number) => !inProgress.has(number)).slice(0, roomOf(accountId));
     const worthy = fresh.length > 0 && pickWorthy ? await pickWorthy(fresh) : fresh;
     const granted = worthy.length > 0 ? await take({ accountId, lookups: worthy.length }) : 0;
     return [...joined, ...worthy.slice(0, granted)];
   }
 
   /** Looks a number up, or joins the look-up in progress; null when there is no room or the service is paused. */
-  function lookUp(number: string): Promise<Found> | null {
+  function lookUp(number: string, accountId: number): Promise<Found> | null {
     const known = inProgress.get(number);
     if (known) return known;
-    if (service === null || waiting.length >= MAX_WAITING || now() < pausedUntil) return null;
-    const asked = ask(service, number)
+    if (service === null || roomOf(accountId) === 0) return null;
+    pending.set(accountId, (pending.get(accountId) ?? 0) + 1);
+    const asked = ask(service, number, accountId)
       .catch((err: unknown): Found => {
         log.error({ err }, 'a look-up could not be stored');
         return { kind: 'failed', reason: 'it could not be stored' };
       })
-      .finally(() => inProgress.delete(number));
+      .finally(() => {
+        inProgress.delete(number);
+        const left = (pending.get(accountId) ?? 0) - 1;
+        if (left > 0) pending.set(accountId, left);
+        else pending.delete(accountId);
+      });
     inProgress.set(number, asked);
     return asked;
   }
@@ -183,7 +195,7 @@ export function createNetworkFinder({
       const lookUpAll = async (): Promise<unknown> => {
         const picked = await pick(missing, options);
         const asked = picked.flatMap((number) => {
-          const answer = lookUp(number);
+          const answer = lookUp(number, accountId);
           return answer === null || uses.get(number) === 'cost'
             ? []
             : [answer.then((got) => void networks.set(number, got.kind === 'answered' ? got.network : null))];
@@ -212,9 +224,13 @@ export function createNetworkFinder({
     close: async () => service?.lookup.close(),
   };
 
-  function opened(stored: db.LookupService): OpenService | null {
+  function opened(stored: db.LookupService): ServiceInUse | null {
     try {
-      return open(stored);
+      const asked = openStored(stored);
+      const { concurrency } = asked.settings;
+      // One slot is left to others, so that an account with many look-ups does not keep them waiting for its slowest.
+      const perAccount = Math.max(1, concurrency - 1);
+      return { ...asked, slots: createFairQueue({ size: concurrency, perAccount, maxWaiting: MAX_WAITING.account }) };
     } catch (err) {
       log.error({ err, connection: stored.name }, 'the look-up service cannot be opened');
       return null;

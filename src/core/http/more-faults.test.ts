@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { afterAll, expect, test } from 'vitest';
 import { apiDeps } from '../../../test/support/http/api.ts';
 import { createServer } from './server.ts';
-import { bodyFaults } from './validation.ts';
+import { bodyFaults } from './more-faults.ts';
 
 const Body = Type.Object({
   number: Type.Optional(Type.String()),

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type FieldError, invalidFields } from '../errors.ts';
+import { AppError, type FieldError, invalidFields } from '../errors.ts';
 import { isRecord } from '../schema.ts';
 import { type App, optionsOf } from './app.ts';
 
@@ -220,8 +220,7 @@ export function warnOfUnknownFields(app: App): void {
   app.decorateRequest('warnings', null);
   app.addHook('preHandler', (request, reply, done) => {
     if (!METHODS.has(request.method) || !prefersStrict(request)) return done();
-    const unknown = unknownFieldsOf(request);
-    if (unknown.length > 0) return done(invalidFields(unknown.map(toFault)));
+    if (unknownFieldsOf(request).length > 0) return void faultsBesideUnknown(request).then(done, done);
     reply.header('preference-applied', 'handling=strict');
     done();
   });
@@ -233,18 +232,32 @@ export function warnOfUnknownFields(app: App): void {
   });
 }
 
+/** Returns the error for a request with unknown fields: the handler, which would find the other errors, does not run. */
+async function faultsBesideUnknown(request: FastifyRequest): Promise<AppError> {
+  const { stranger, moreFaults } = request.routeOptions.config;
+  const more = stranger ? [] : ((await moreFaults?.(request, [])) ?? []);
+  return invalidFields([...more, ...strictFaults(request)]);
+}
+
 /** Returns the unknown fields of a request with strict handling as errors; an error names every one. */
 export const strictFaults = (request: FastifyRequest): FieldError[] =>
   METHODS.has(request.method) && prefersStrict(request) ? unknownFieldsOf(request).map(toFault) : [];
 
 /**
- * Takes the fields of a form, which arrives after the hooks, so that the response names the unknown ones. Errors: 400
- * with strict handling.
+ * Takes the fields of a form, which arrives after the hooks, so that the response names the unknown ones, and reads
+ * them. Errors: 400, with strict handling naming the unknown ones beside those that `read` throws.
  */
-export function noteFormFields(request: FastifyRequest, fields: ReadonlyMap<string, string>): void {
+export function readFormFields<T>(request: FastifyRequest, fields: ReadonlyMap<string, string>, read: () => T): T {
   request.body = Object.fromEntries(fields);
-  const unknown = prefersStrict(request) ? unknownFieldsOf(request) : [];
-  if (unknown.length > 0) throw invalidFields(unknown.map(toFault));
+  const unknown = strictFaults(request);
+  try {
+    const settings = read();
+    if (unknown.length === 0) return settings;
+  } catch (error) {
+    if (unknown.length === 0 || !(error instanceof AppError) || error.code !== 'invalid') throw error;
+    throw invalidFields([...(error.details ?? []), ...unknown]);
+  }
+  throw invalidFields(unknown);
 }
 
 /**

@@ -3,7 +3,9 @@ import { expect, test } from 'vitest';
 import { apiDeps } from '../../../test/support/http/api.ts';
 import type { App } from './app.ts';
 import { createServer } from './server.ts';
-import { noteFormFields } from './unknown-fields.ts';
+import { invalidFields } from '../errors.ts';
+import { readFormFields } from './unknown-fields.ts';
+import { readFaults } from './more-faults.ts';
 
 const app = createServer(apiDeps());
 app.register(async (scope: App) => {
@@ -24,9 +26,15 @@ app.register(async (scope: App) => {
   scope.post('/callback', { schema: { security: [] } }, () => ({ done: true }));
   const form = Type.Object({ listId: Type.Optional(Type.Integer()) });
   scope.post('/form', { schema: {}, config: { form } }, (request) => {
-    noteFormFields(request, new Map([['listIds', '3']]));
-    return { done: true };
+    return readFormFields(request, new Map([['listIds', '3']]), () => {
+      if (request.headers['x-file'] === 'empty') throw invalidFields([{ field: 'file', message: 'is empty' }]);
+      return { done: true };
+    });
   });
+  const refuseWrong = ({ name }: { name: string }): void => {
+    if (name === 'wrong') throw invalidFields([{ field: 'name', message: 'is taken' }]);
+  };
+  scope.post('/read', { schema: { body }, config: { moreFaults: readFaults(body, refuseWrong) } }, () => ({ done: 1 }));
 });
 
 type Method = 'POST' | 'PUT' | 'PATCH';
@@ -108,4 +116,15 @@ test('strict handling names the unknown fields beside the invalid ones', async (
   const { status, text } = await ask('/object', { name: 5, tag: ['x'] }, { prefer: 'handling=strict' });
   const fields = JSON.parse(text).details.map(({ field }: { field: string }) => field);
   expect([status, fields]).toEqual([400, ['name', 'tag']]);
+});
+
+test('strict handling names the unknown fields beside what the handler would refuse', async () => {
+  const fieldsOf = async (url: string, payload: object, headers = {}) => {
+    const { status, text } = await ask(url, payload, { prefer: 'handling=strict', ...headers });
+    return [status, ...JSON.parse(text).details.map(({ field }: { field: string }) => field)];
+  };
+  expect(await fieldsOf('/read', { name: 'wrong', tag: ['x'] })).toEqual([400, 'name', 'tag']);
+  expect(await fieldsOf('/read', { name: 'wrong', tags: 5, tag: 1 })).toEqual([400, 'tags', 'name', 'tag']);
+  expect(await fieldsOf('/read', { name: 'right', tag: ['x'] })).toEqual([400, 'tag']);
+  expect(await fieldsOf('/form', {}, { 'x-file': 'empty' })).toEqual([400, 'file', 'listIds']);
 });

@@ -37,6 +37,7 @@ type ColumnsStepProps = {
 
 const STANDARD = [...TEXT_FIELDS, 'gender', 'isTest', 'optedOut'] as const;
 const CUSTOM = 'customField.';
+const NUMBER = 'phoneNumber';
 
 /** The step that assigns each column of the file to a contact field. */
 export function ColumnsStep({ draft, onChange, onBack, onNext }: ColumnsStepProps) {
@@ -48,9 +49,10 @@ export function ColumnsStep({ draft, onChange, onBack, onNext }: ColumnsStepProp
     const next = replaced(targets, at, target);
     retarget(next, next.includes('fullName') === targets.includes('fullName') ? {} : { names: namesFor(next) });
   };
-  const twice = new Set(targets.filter((target, at) => target !== null && targets.indexOf(target) !== at));
+  const again = new Set(targets.filter((target, at) => target !== null && targets.indexOf(target) !== at));
+  const twice = new Set([...again].filter((target) => target !== NUMBER));
   const faults = [
-    ...(targets.includes('phoneNumber') ? [] : [t('import.numberless')]),
+    ...(targets.includes(NUMBER) ? [] : [t('import.numberless')]),
     ...(twice.size > 0 ? [t('import.twice')] : []),
   ];
   return (
@@ -76,6 +78,11 @@ export function ColumnsStep({ draft, onChange, onBack, onNext }: ColumnsStepProp
         </ul>
         {targets.includes('fullName') && (
           <NamesChoice draft={draft} preview={preview} onChoose={(names) => retarget(targets, { names })} />
+        )}
+        {again.has(NUMBER) && (
+          <Text size="sm" c="dimmed">
+            {t('import.numbers')}
+          </Text>
         )}
         {faults.map((fault) => (
           <Alert key={fault} color="red" role="alert">
