@@ -10,9 +10,10 @@ import {
 import { networkOf } from '../core/address.ts';
 import { channelSet } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
-import { createSharedLimiter } from '../core/db/shared-limiter.ts';
+import { createSharedLimiter, type SharedLimiter } from '../core/db/shared-limiter.ts';
 import { groupCommit } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
+import { faultPoint } from '../core/faults.ts';
 import { createRateLimiter, type Rate, type RateLimiter, rateHeaders } from '../core/limits.ts';
 import type { Log } from '../core/log.ts';
 import type { Listeners } from '../core/notifications.ts';
@@ -41,6 +42,9 @@ export type Authenticator = {
 const REQUESTS_CHANNEL = 'heliograph_requests';
 const FAILURES_CHANNEL = 'heliograph_failures';
 
+/** The limits of requests, by key, user and account. */
+export const REQUESTS = faultPoint<SharedLimiter>();
+
 /**
  * Creates the authenticator. Every request reads its key, user or session from the database, concurrent ones in one
  * query (at most two in progress), and nothing is cached: a revoked key, a changed password, an ended session, a
@@ -49,7 +53,7 @@ const FAILURES_CHANNEL = 'heliograph_failures';
 export function createAuthenticator({ pool, log }: { pool: Db; log: Log }): Authenticator {
   const usage = trackUsage({ db: pool, log });
   const seen = trackUsage({ db: pool, log, move: updateLastSeen });
-  const requests = createSharedLimiter({ db: pool, log, channel: REQUESTS_CHANNEL });
+  const requests = REQUESTS.pass(createSharedLimiter({ db: pool, log, channel: REQUESTS_CHANNEL }));
   const failures = createSharedLimiter({ db: pool, log, channel: FAILURES_CHANNEL });
   const limits = createLoginLimits(failures);
   const byKey = createKeyCheck({ db: pool, usage, requests, limits });

@@ -17,7 +17,7 @@ type Cost = typeof COST;
 type Making = { readonly cost: Cost; readonly tagLength: number };
 
 /** Two hashes at a time in the process, for whatever reason: unlimited ones would take every core, and 19 MiB each. */
-const gate = createFairQueue({ size: 2, perAccount: 1, maxWaiting: 100 });
+const gate = createFairQueue({ name: 'passwords', size: 2, perAccount: 1, maxWaiting: 100 });
 
 /** Owner of a pending hash: an account, a network, or `operator`. Each has one at a time, and all take turns. */
 export type Hasher = { readonly by: Turner; readonly urgent?: boolean };

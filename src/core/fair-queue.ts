@@ -1,4 +1,5 @@
 import { AppError } from './errors.ts';
+import { faultPoint } from './faults.ts';
 
 /** A held slot of a fair queue. Disposing of it gives the slot to the next account; disposing again has no effect. */
 export type Slot = Disposable;
@@ -29,7 +30,13 @@ export type FairQueue = {
   run<T>(account: Turner, work: () => Promise<T>, options?: EnterOptions): Promise<T>;
 };
 
+/** What a queue is for, where a proof takes the turns out. */
+type QueueName = 'database' | 'passwords';
+/** The queues with a name, as they are created. */
+export const TURNS = faultPoint<{ readonly name: QueueName; readonly queue: FairQueue }>();
+
 type FairQueueOptions = {
+  readonly name?: QueueName;
   readonly size: number;
   /** Maximum slots of one account, so that another one finds a slot without having to wait for the first. */
   readonly perAccount: number;
@@ -43,7 +50,7 @@ type Waiting = { readonly cost: number; readonly urgent: boolean; readonly begin
  * Creates a queue of `size` slots. A free slot goes to the account that holds the fewest; among equal ones, to the one
  * whose last turn is longest ago. An account with much work therefore delays another one by at most one piece of it.
  */
-export function createFairQueue({ size, perAccount, maxWaiting = 1000 }: FairQueueOptions): FairQueue {
+export function createFairQueue({ name, size, perAccount, maxWaiting = 1000 }: FairQueueOptions): FairQueue {
   const held = new Map<Turner, number>();
   /** Waiting work by account, in the order of the turns. */
   const turns = new Map<Turner, Waiting[]>();
@@ -152,11 +159,12 @@ export function createFairQueue({ size, perAccount, maxWaiting = 1000 }: FairQue
     return slotOf(account);
   }
 
-  return {
+  const queue: FairQueue = {
     enter,
     async run(account, work, options) {
       using _slot = await enter(account, options);
       return await work();
     },
   };
+  return name === undefined ? queue : TURNS.pass({ name, queue }).queue;
 }

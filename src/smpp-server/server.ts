@@ -10,6 +10,7 @@ import { networkOf } from '../core/address.ts';
 import { startLoop } from '../core/background.ts';
 import type { Config } from '../core/config.ts';
 import { explainListening, StartupError } from '../core/db/startup-error.ts';
+import { faultPoint } from '../core/faults.ts';
 import { createRateLimiter, type Rate, type RateLimiter } from '../core/limits.ts';
 import type { Log } from '../core/log.ts';
 import type { Metrics } from '../core/metrics.ts';
@@ -20,6 +21,7 @@ import { STATUS } from '../smpp/status.ts';
 import { startDeliveries } from './deliveries.ts';
 import { createRequests } from './requests.ts';
 import {
+  createPduBudget,
   createSession,
   messagesIn,
   type Request,
@@ -74,6 +76,9 @@ export type SmppServer = {
   close(graceMs?: number): Promise<void>;
 };
 
+/** What counts the PDUs of a connection. */
+export const PDU_BUDGET = faultPoint<typeof createPduBudget>();
+
 const SWEEP_MS = 1000;
 const CLOSE_MS = 2000;
 
@@ -93,6 +98,7 @@ export async function startSmppServer(options: SmppServerOptions): Promise<SmppS
   const credentials = followCredentials({ pool, log, sessions: () => sessions });
   const reports = reportBinds({ pool, log, sessions: () => sessions, everyMs: timing.reportMs });
   const context = secureContext(listen);
+  const budget = PDU_BUDGET.pass(createPduBudget);
   /** Settled when the last session ends, once none begins any more. */
   let emptied = Promise.withResolvers<void>();
 
@@ -111,6 +117,7 @@ export async function startSmppServer(options: SmppServerOptions): Promise<SmppS
     const session = createSession(socket, address, {
       timing,
       log,
+      budget,
       signIn,
       answer,
       answered: options.answered,

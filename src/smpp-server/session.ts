@@ -31,6 +31,8 @@ export const TIMING: Timing = { bindMs: 10_000, enquireMs: 30_000, answerMs: 30_
 export type SessionDeps = {
   readonly timing: Timing;
   readonly log: Log;
+  /** Creates the budget of the connection. */
+  readonly budget: typeof createPduBudget;
   signIn(shown: BindAttempt): Promise<SignedIn>;
   /** Answers a request; never rejects. */
   answer(asker: Asker, request: Request): Promise<Pdu>;
@@ -150,7 +152,7 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
   let submits = 0;
   let throttled = 0;
   let unansweredRounds = 0;
-  const budget = createPduBudget(() => bind?.client && (bind.client.rate?.perSecond ?? Infinity), updateHold);
+  const budget = deps.budget(() => bind?.client && (bind.client.rate?.perSecond ?? Infinity), updateHold);
 
   function updateHold(): void {
     const full = bind !== null && (smpp.owed() >= bind.client.window || unansweredOctets >= MAX_UNANSWERED_OCTETS);
@@ -302,7 +304,7 @@ type PduBudget = {
  * Creates the budget of a connection. `messagesPerSecond` is undefined before the bind, and Infinity for a client
  * without a rate; `changed` is called when `isResting` has changed.
  */
-function createPduBudget(messagesPerSecond: () => number | undefined, changed: () => void): PduBudget {
+export function createPduBudget(messagesPerSecond: () => number | undefined, changed: () => void): PduBudget {
   let requests = 0;
   let countedFrom = performance.now();
   let faults = 0;

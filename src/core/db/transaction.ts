@@ -223,7 +223,8 @@ function doorOf(pool: Pool): FairQueue {
   const known = doors.get(pool);
   if (known) return known;
   const size = Math.max(1, Math.floor(pool.options.max * SHARE_OF_ACCOUNTS));
-  const door = createFairQueue({ size, perAccount: Math.max(LEAST_FOR_ACCOUNT, Math.floor(size / ACCOUNTS_AT_ONCE)) });
+  const perAccount = Math.max(LEAST_FOR_ACCOUNT, Math.floor(size / ACCOUNTS_AT_ONCE));
+  const door = createFairQueue({ name: 'database', size, perAccount });
   doors.set(pool, door);
   return door;
 }

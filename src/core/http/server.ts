@@ -8,6 +8,7 @@ import Fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import { endsWithin } from '../background.ts';
 import type { Config } from '../config.ts';
 import { explainListening, StartupError } from '../db/startup-error.ts';
+import { faultPoint } from '../faults.ts';
 import { newId } from '../ids.ts';
 import { createAdmission, createProxyCheck } from './admission.ts';
 import { type App, collectMethods, observeRequests, type PlatformDeps, respondEmpty } from './app.ts';
@@ -28,6 +29,9 @@ import { createFloods, createRefusalCounter, oneAtATime } from './strangers.ts';
 import { takeTurns } from './turns.ts';
 import { warnOfUnknownFields } from './unknown-fields.ts';
 import { validatorCompiler } from './validation.ts';
+
+/** What handles one request of a connection at a time. */
+export const ONE_AT_A_TIME = faultPoint<typeof oneAtATime>();
 
 /** Maximum size of a body, unless the route sets its own `bodyLimit`. */
 const MAX_BODY_BYTES = 1024 * 1024;
@@ -110,7 +114,10 @@ export function createServer(
     serverFactory: (handler) =>
       createNodeServer(
         config,
-        oneAtATime((request, response) => (direct ?? giveWay)(request, response, handler), floods.end),
+        ONE_AT_A_TIME.pass(oneAtATime)(
+          (request, response) => (direct ?? giveWay)(request, response, handler),
+          floods.end,
+        ),
       ),
     trustProxy: config.trustProxy.length > 0 ? (address: string) => isTrusted(address) : false,
     bodyLimit: MAX_BODY_BYTES,
