@@ -33,9 +33,10 @@ async function listenEmpty(): Promise<string> {
 
 async function listenSend(): Promise<string> {
   const limit = { 'x-ratelimit-limit': '600', 'x-ratelimit-remaining': '599', 'x-ratelimit-reset': '1' };
+  const caller = actor();
   const app = buildApi(
     apiDeps({
-      authenticate: () => Promise.resolve({ actor: actor(), headers: limit }),
+      authenticate: () => Promise.resolve({ actor: caller, headers: limit }),
       accept: {
         one: () => Promise.resolve({ kind: 'accepted', messageId: newId(), parts: 1, unicode: false }),
         many: () => Promise.resolve([]),
