@@ -107,6 +107,7 @@ test('an operation that takes one of several scopes refuses a key with none of t
     'findByText',
     'getNumberRules',
     'getScheduledMessage',
+    'getSendingRules',
     'listScheduledMessages',
     'previewMessage',
   ]);
@@ -131,6 +132,7 @@ test('a key of one channel sends and previews on it, and reads nothing of money,
     'changeScheduledMessage',
     'getNumberRules',
     'getScheduledMessage',
+    'getSendingRules',
     'listScheduledMessages',
     'previewMessage',
     'sendBulkSms',
@@ -140,6 +142,7 @@ test('a key of one channel sends and previews on it, and reads nothing of money,
     'listScheduledMessages',
     'getScheduledMessage',
     'getNumberRules',
+    'getSendingRules',
   ]);
   for (const channel of CHANNELS) {
     const key = await newKey(pool, account, [channel]);

@@ -3,6 +3,7 @@ import { apiKeyRoutes } from './accounts/api-key-routes.ts';
 import { auditRoutes, operatorAuditRoutes } from './accounts/audit-routes.ts';
 import { acceptInvitationRoutes, invitationRoutes } from './accounts/invitation-routes.ts';
 import { numberRulesRoutes } from './accounts/numbers.ts';
+import { sendingRulesRoutes } from './accounts/sending-rules.ts';
 import { passwordResetRoutes } from './accounts/password-reset.ts';
 import { secondFactorRoutes } from './accounts/second-factor-routes.ts';
 import { securityRoutes } from './accounts/security.ts';
@@ -143,6 +144,7 @@ export function signedRoutes(closed: App, deps: ApiDeps): void {
   auditRoutes(closed, deps);
   securityRoutes(closed, deps);
   numberRulesRoutes(closed, deps);
+  sendingRulesRoutes(closed, deps);
   operatorRoutes(closed, deps);
 }
 

@@ -3920,6 +3920,32 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/partner-gateway/v1/account/sending": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the purpose and the hours of the account’s messages
+         * @description Scope: `SMS` (read) or `RCS` (read) or `WHATSAPP` (read) or `campaigns` (read) or `keys` (read). Roles: viewer, sender, manager, admin.
+         */
+        get: operations["getSendingRules"];
+        /**
+         * Change the purpose and the hours of the account’s messages
+         * @description From the next request on. Omitted fields are unchanged. For admins, and keys with the scope `keys`.
+         *
+         *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
+         */
+        put: operations["putSendingRules"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/operator/v1/overview": {
         parameters: {
             query?: never;
@@ -7210,6 +7236,7 @@ export interface operations {
                             createdAt: string;
                             lastUsedAt: string | null;
                             expiresAt: string | null;
+                            purpose: ("marketing" | "transactional" | "otp" | "service") | null;
                             /** @enum {string} */
                             status: "active" | "expired";
                         }[];
@@ -7248,6 +7275,7 @@ export interface operations {
                     /** @description All scopes of the caller by default. Scopes that the caller lacks are rejected with 403. */
                     operations?: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social")[];
                     expiresAt?: string | null;
+                    purpose?: ("marketing" | "transactional" | "otp" | "service") | null;
                 } | null;
             };
         };
@@ -7322,6 +7350,7 @@ export interface operations {
                         createdAt: string;
                         lastUsedAt: string | null;
                         expiresAt: string | null;
+                        purpose: ("marketing" | "transactional" | "otp" | "service") | null;
                         /** @enum {string} */
                         status: "active" | "expired";
                     };
@@ -7796,6 +7825,15 @@ export interface operations {
                     /** @description The sender, as in senderName. */
                     sender?: string;
                     text?: string;
+                    /**
+                     * @description By default that of a WhatsApp template or of the traffic type on RCS, then that of the API key or the account. Routes, marketing stops and the calendar go by it.
+                     * @enum {string}
+                     */
+                    purpose?: "marketing" | "transactional" | "otp" | "service";
+                    /** @description True: a marketing message, or one without a purpose, waits for the hours that the rules of the recipient’s country allow. The account may require that of all its marketing messages. */
+                    respectCalendar?: boolean;
+                    /** @description yyyy-MM-dd HH:mm:ss.SSSZ, for example 2027-01-31 09:00:00.000+0100, or ISO 8601 with an offset. */
+                    scheduledDate?: string;
                 } | {
                     /** @enum {string} */
                     channel: "WHATSAPP";
@@ -7881,6 +7919,15 @@ export interface operations {
                         /** @description The id (wamid) of the message that this one replies to. */
                         replyTo?: string;
                     };
+                    /**
+                     * @description By default that of a WhatsApp template or of the traffic type on RCS, then that of the API key or the account. Routes, marketing stops and the calendar go by it.
+                     * @enum {string}
+                     */
+                    purpose?: "marketing" | "transactional" | "otp" | "service";
+                    /** @description True: a marketing message, or one without a purpose, waits for the hours that the rules of the recipient’s country allow. The account may require that of all its marketing messages. */
+                    respectCalendar?: boolean;
+                    /** @description yyyy-MM-dd HH:mm:ss.SSSZ, for example 2027-01-31 09:00:00.000+0100, or ISO 8601 with an offset. */
+                    scheduledDate?: string;
                 } | {
                     /** @enum {string} */
                     channel: "RCS";
@@ -8319,6 +8366,15 @@ export interface operations {
                             };
                         })[];
                     };
+                    /**
+                     * @description By default that of a WhatsApp template or of the traffic type on RCS, then that of the API key or the account. Routes, marketing stops and the calendar go by it.
+                     * @enum {string}
+                     */
+                    purpose?: "marketing" | "transactional" | "otp" | "service";
+                    /** @description True: a marketing message, or one without a purpose, waits for the hours that the rules of the recipient’s country allow. The account may require that of all its marketing messages. */
+                    respectCalendar?: boolean;
+                    /** @description yyyy-MM-dd HH:mm:ss.SSSZ, for example 2027-01-31 09:00:00.000+0100, or ISO 8601 with an offset. */
+                    scheduledDate?: string;
                 };
             };
         };
@@ -8345,6 +8401,16 @@ export interface operations {
                         country: string | null;
                         unitPrice: number | null;
                         price: number | null;
+                        held: {
+                            /**
+                             * Format: date-time
+                             * @description UTC; the message is sent then.
+                             */
+                            until: string;
+                            /** @description calendar.FR.sunday: the country or state, and what closes it. */
+                            rule: string;
+                            source: string | null;
+                        } | null;
                         currency: string;
                         /** @description True if the given fields have no problems. */
                         valid: boolean;
@@ -8405,6 +8471,13 @@ export interface operations {
                     validityPeriod?: number;
                     /** @description Goes to no carrier and costs nothing. The last digits of the number choose the final state: 0001 UNDELIVERABLE, 0002 EXPIRED, 0003 REJECTED, 0004 none, 0005 DELIVERED after 30 s; any others DELIVERED after about 1 s. */
                     simulation?: boolean;
+                    /**
+                     * @description By default that of a WhatsApp template or of the traffic type on RCS, then that of the API key or the account. Routes, marketing stops and the calendar go by it.
+                     * @enum {string}
+                     */
+                    purpose?: "marketing" | "transactional" | "otp" | "service";
+                    /** @description True: a marketing message, or one without a purpose, waits for the hours that the rules of the recipient’s country allow. The account may require that of all its marketing messages. */
+                    respectCalendar?: boolean;
                     /** @description Optional parameters of SMPP for the carrier, of up to 255 bytes each, such as 0x1400 and 0x1401 for the ids that operators in India require (DLT). The account may send the tags that its operator allows. */
                     tlvs?: {
                         tag: string;
@@ -8443,6 +8516,13 @@ export interface operations {
                     validityPeriod?: number;
                     /** @description Goes to no carrier and costs nothing. The last digits of the number choose the final state: 0001 UNDELIVERABLE, 0002 EXPIRED, 0003 REJECTED, 0004 none, 0005 DELIVERED after 30 s; any others DELIVERED after about 1 s. */
                     simulation?: boolean;
+                    /**
+                     * @description By default that of a WhatsApp template or of the traffic type on RCS, then that of the API key or the account. Routes, marketing stops and the calendar go by it.
+                     * @enum {string}
+                     */
+                    purpose?: "marketing" | "transactional" | "otp" | "service";
+                    /** @description True: a marketing message, or one without a purpose, waits for the hours that the rules of the recipient’s country allow. The account may require that of all its marketing messages. */
+                    respectCalendar?: boolean;
                     /** @description Optional parameters of SMPP for the carrier, of up to 255 bytes each, such as 0x1400 and 0x1401 for the ids that operators in India require (DLT). The account may send the tags that its operator allows. */
                     tlvs?: {
                         tag: string;
@@ -8477,6 +8557,17 @@ export interface operations {
                             reasons: string[];
                             /** @description The sender used instead of the requested one; absent when that one is used. */
                             sender?: string;
+                            /** @description Set if the message waits because of the calendar. */
+                            held?: {
+                                /**
+                                 * Format: date-time
+                                 * @description UTC; the message is sent then.
+                                 */
+                                until: string;
+                                /** @description calendar.FR.sunday: the country or state, and what closes it. */
+                                rule: string;
+                                source: string | null;
+                            };
                         }[];
                         /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
@@ -8492,6 +8583,17 @@ export interface operations {
                                 reasons: string[];
                                 /** @description The sender used instead of the requested one; absent when that one is used. */
                                 sender?: string;
+                                /** @description Set if the message waits because of the calendar. */
+                                held?: {
+                                    /**
+                                     * Format: date-time
+                                     * @description UTC; the message is sent then.
+                                     */
+                                    until: string;
+                                    /** @description calendar.FR.sunday: the country or state, and what closes it. */
+                                    rule: string;
+                                    source: string | null;
+                                };
                             };
                         };
                         /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
@@ -8533,6 +8635,13 @@ export interface operations {
                     enableUnicode?: boolean;
                     /** @description Ask for delivery receipts (default true). */
                     enableDelivery?: boolean;
+                    /**
+                     * @description By default that of a WhatsApp template or of the traffic type on RCS, then that of the API key or the account. Routes, marketing stops and the calendar go by it.
+                     * @enum {string}
+                     */
+                    purpose?: "marketing" | "transactional" | "otp" | "service";
+                    /** @description True: a marketing message, or one without a purpose, waits for the hours that the rules of the recipient’s country allow. The account may require that of all its marketing messages. */
+                    respectCalendar?: boolean;
                     messages: {
                         destinations: string[];
                         /** @description Your references, one for each destination. */
@@ -8548,6 +8657,11 @@ export interface operations {
                         udhData?: string;
                         /** @description Minutes until the message is no longer delivered. */
                         validityPeriod?: number;
+                        /**
+                         * @description By default that of a WhatsApp template or of the traffic type on RCS, then that of the API key or the account. Routes, marketing stops and the calendar go by it.
+                         * @enum {string}
+                         */
+                        purpose?: "marketing" | "transactional" | "otp" | "service";
                         simulation?: unknown;
                         /** @description The messages are not sent before this time, in the format of scheduledDate. */
                         scheduling?: string;
@@ -8579,6 +8693,17 @@ export interface operations {
                             reason?: string;
                             /** @description The sender used instead of the requested one; absent when that one is used. */
                             sender?: string;
+                            /** @description Set if the message waits because of the calendar. */
+                            held?: {
+                                /**
+                                 * Format: date-time
+                                 * @description UTC; the message is sent then.
+                                 */
+                                until: string;
+                                /** @description calendar.FR.sunday: the country or state, and what closes it. */
+                                rule: string;
+                                source: string | null;
+                            };
                         }[];
                         /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
@@ -8653,6 +8778,13 @@ export interface operations {
                     customerMessageId?: string;
                     /** @description Another name of customerMessageId. */
                     messageId?: string;
+                    /**
+                     * @description By default that of a WhatsApp template or of the traffic type on RCS, then that of the API key or the account. Routes, marketing stops and the calendar go by it.
+                     * @enum {string}
+                     */
+                    purpose?: "marketing" | "transactional" | "otp" | "service";
+                    /** @description True: a marketing message, or one without a purpose, waits for the hours that the rules of the recipient’s country allow. The account may require that of all its marketing messages. */
+                    respectCalendar?: boolean;
                     /** @description Ask for a delivery receipt (default true; always with a fallback). */
                     enableNotification?: boolean;
                     /** @description yyyy-MM-dd HH:mm:ss.SSSZ, for example 2027-01-31 09:00:00.000+0100, or ISO 8601 with an offset. */
@@ -9218,6 +9350,17 @@ export interface operations {
                             whatsapp: {
                                 accepted: boolean;
                                 reasons: string[];
+                                /** @description Set if the message waits because of the calendar. */
+                                held?: {
+                                    /**
+                                     * Format: date-time
+                                     * @description UTC; the message is sent then.
+                                     */
+                                    until: string;
+                                    /** @description calendar.FR.sunday: the country or state, and what closes it. */
+                                    rule: string;
+                                    source: string | null;
+                                };
                             };
                         };
                         /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
@@ -9265,6 +9408,13 @@ export interface operations {
                     customerMessageId?: string;
                     /** @description Another name of customerMessageId. */
                     messageId?: string;
+                    /**
+                     * @description By default that of a WhatsApp template or of the traffic type on RCS, then that of the API key or the account. Routes, marketing stops and the calendar go by it.
+                     * @enum {string}
+                     */
+                    purpose?: "marketing" | "transactional" | "otp" | "service";
+                    /** @description True: a marketing message, or one without a purpose, waits for the hours that the rules of the recipient’s country allow. The account may require that of all its marketing messages. */
+                    respectCalendar?: boolean;
                     /** @description Ask for a delivery receipt (default true; always with a fallback). */
                     enableNotification?: boolean;
                     /** @description yyyy-MM-dd HH:mm:ss.SSSZ, for example 2027-01-31 09:00:00.000+0100, or ISO 8601 with an offset. */
@@ -9747,6 +9897,17 @@ export interface operations {
                             rcs: {
                                 accepted: boolean;
                                 reasons: string[];
+                                /** @description Set if the message waits because of the calendar. */
+                                held?: {
+                                    /**
+                                     * Format: date-time
+                                     * @description UTC; the message is sent then.
+                                     */
+                                    until: string;
+                                    /** @description calendar.FR.sunday: the country or state, and what closes it. */
+                                    rule: string;
+                                    source: string | null;
+                                };
                             };
                         };
                         /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
@@ -11528,6 +11689,25 @@ export interface operations {
                                 /** @enum {boolean} */
                                 off: true;
                             }) | null;
+                            purpose: ("marketing" | "transactional" | "otp" | "service") | null;
+                            respectCalendar: boolean | null;
+                            /** @description Who waits for the hours of the calendar: until the start, if it begins at its time or now; then those without a message. In the order of `until`. */
+                            held: {
+                                /** @description ISO 3166-1 alpha-2. */
+                                country: string;
+                                /** @description The state, such as US-TX, as far as the numbers show one. */
+                                region: string | null;
+                                /** @description Recipients, as the goal counts them. */
+                                count: number;
+                                /**
+                                 * Format: date-time
+                                 * @description UTC; the message is sent then.
+                                 */
+                                until: string;
+                                /** @description calendar.FR.sunday: the country or state, and what closes it. */
+                                rule: string;
+                                source: string | null;
+                            }[];
                             rate: number | null;
                             /** @description Distinct recipients, as calculateGoal counted them. */
                             totalDestinations: number;
@@ -11652,6 +11832,8 @@ export interface operations {
                         /** @enum {boolean} */
                         off: true;
                     }) | null;
+                    purpose?: ("marketing" | "transactional" | "otp" | "service") | null;
+                    respectCalendar?: boolean | null;
                     rate?: number | null;
                 };
             };
@@ -11709,6 +11891,25 @@ export interface operations {
                             /** @enum {boolean} */
                             off: true;
                         }) | null;
+                        purpose: ("marketing" | "transactional" | "otp" | "service") | null;
+                        respectCalendar: boolean | null;
+                        /** @description Who waits for the hours of the calendar: until the start, if it begins at its time or now; then those without a message. In the order of `until`. */
+                        held: {
+                            /** @description ISO 3166-1 alpha-2. */
+                            country: string;
+                            /** @description The state, such as US-TX, as far as the numbers show one. */
+                            region: string | null;
+                            /** @description Recipients, as the goal counts them. */
+                            count: number;
+                            /**
+                             * Format: date-time
+                             * @description UTC; the message is sent then.
+                             */
+                            until: string;
+                            /** @description calendar.FR.sunday: the country or state, and what closes it. */
+                            rule: string;
+                            source: string | null;
+                        }[];
                         rate: number | null;
                         /** @description Distinct recipients, as calculateGoal counted them. */
                         totalDestinations: number;
@@ -11849,6 +12050,25 @@ export interface operations {
                             /** @enum {boolean} */
                             off: true;
                         }) | null;
+                        purpose: ("marketing" | "transactional" | "otp" | "service") | null;
+                        respectCalendar: boolean | null;
+                        /** @description Who waits for the hours of the calendar: until the start, if it begins at its time or now; then those without a message. In the order of `until`. */
+                        held: {
+                            /** @description ISO 3166-1 alpha-2. */
+                            country: string;
+                            /** @description The state, such as US-TX, as far as the numbers show one. */
+                            region: string | null;
+                            /** @description Recipients, as the goal counts them. */
+                            count: number;
+                            /**
+                             * Format: date-time
+                             * @description UTC; the message is sent then.
+                             */
+                            until: string;
+                            /** @description calendar.FR.sunday: the country or state, and what closes it. */
+                            rule: string;
+                            source: string | null;
+                        }[];
                         rate: number | null;
                         /** @description Distinct recipients, as calculateGoal counted them. */
                         totalDestinations: number;
@@ -11968,6 +12188,8 @@ export interface operations {
                         /** @enum {boolean} */
                         off: true;
                     }) | null;
+                    purpose?: ("marketing" | "transactional" | "otp" | "service") | null;
+                    respectCalendar?: boolean | null;
                     rate?: number | null;
                 };
             };
@@ -12025,6 +12247,25 @@ export interface operations {
                             /** @enum {boolean} */
                             off: true;
                         }) | null;
+                        purpose: ("marketing" | "transactional" | "otp" | "service") | null;
+                        respectCalendar: boolean | null;
+                        /** @description Who waits for the hours of the calendar: until the start, if it begins at its time or now; then those without a message. In the order of `until`. */
+                        held: {
+                            /** @description ISO 3166-1 alpha-2. */
+                            country: string;
+                            /** @description The state, such as US-TX, as far as the numbers show one. */
+                            region: string | null;
+                            /** @description Recipients, as the goal counts them. */
+                            count: number;
+                            /**
+                             * Format: date-time
+                             * @description UTC; the message is sent then.
+                             */
+                            until: string;
+                            /** @description calendar.FR.sunday: the country or state, and what closes it. */
+                            rule: string;
+                            source: string | null;
+                        }[];
                         rate: number | null;
                         /** @description Distinct recipients, as calculateGoal counted them. */
                         totalDestinations: number;
@@ -12187,6 +12428,25 @@ export interface operations {
                             /** @enum {boolean} */
                             off: true;
                         }) | null;
+                        purpose: ("marketing" | "transactional" | "otp" | "service") | null;
+                        respectCalendar: boolean | null;
+                        /** @description Who waits for the hours of the calendar: until the start, if it begins at its time or now; then those without a message. In the order of `until`. */
+                        held: {
+                            /** @description ISO 3166-1 alpha-2. */
+                            country: string;
+                            /** @description The state, such as US-TX, as far as the numbers show one. */
+                            region: string | null;
+                            /** @description Recipients, as the goal counts them. */
+                            count: number;
+                            /**
+                             * Format: date-time
+                             * @description UTC; the message is sent then.
+                             */
+                            until: string;
+                            /** @description calendar.FR.sunday: the country or state, and what closes it. */
+                            rule: string;
+                            source: string | null;
+                        }[];
                         rate: number | null;
                         /** @description Distinct recipients, as calculateGoal counted them. */
                         totalDestinations: number;
@@ -12370,6 +12630,25 @@ export interface operations {
                             /** @enum {boolean} */
                             off: true;
                         }) | null;
+                        purpose: ("marketing" | "transactional" | "otp" | "service") | null;
+                        respectCalendar: boolean | null;
+                        /** @description Who waits for the hours of the calendar: until the start, if it begins at its time or now; then those without a message. In the order of `until`. */
+                        held: {
+                            /** @description ISO 3166-1 alpha-2. */
+                            country: string;
+                            /** @description The state, such as US-TX, as far as the numbers show one. */
+                            region: string | null;
+                            /** @description Recipients, as the goal counts them. */
+                            count: number;
+                            /**
+                             * Format: date-time
+                             * @description UTC; the message is sent then.
+                             */
+                            until: string;
+                            /** @description calendar.FR.sunday: the country or state, and what closes it. */
+                            rule: string;
+                            source: string | null;
+                        }[];
                         rate: number | null;
                         /** @description Distinct recipients, as calculateGoal counted them. */
                         totalDestinations: number;
@@ -12495,6 +12774,8 @@ export interface operations {
                         /** @enum {boolean} */
                         off: true;
                     }) | null;
+                    purpose?: ("marketing" | "transactional" | "otp" | "service") | null;
+                    respectCalendar?: boolean | null;
                     rate?: number | null;
                     /** @description If the maximum cost of the campaign would exceed this, nothing changes. */
                     maxPrice?: number;
@@ -12554,6 +12835,25 @@ export interface operations {
                             /** @enum {boolean} */
                             off: true;
                         }) | null;
+                        purpose: ("marketing" | "transactional" | "otp" | "service") | null;
+                        respectCalendar: boolean | null;
+                        /** @description Who waits for the hours of the calendar: until the start, if it begins at its time or now; then those without a message. In the order of `until`. */
+                        held: {
+                            /** @description ISO 3166-1 alpha-2. */
+                            country: string;
+                            /** @description The state, such as US-TX, as far as the numbers show one. */
+                            region: string | null;
+                            /** @description Recipients, as the goal counts them. */
+                            count: number;
+                            /**
+                             * Format: date-time
+                             * @description UTC; the message is sent then.
+                             */
+                            until: string;
+                            /** @description calendar.FR.sunday: the country or state, and what closes it. */
+                            rule: string;
+                            source: string | null;
+                        }[];
                         rate: number | null;
                         /** @description Distinct recipients, as calculateGoal counted them. */
                         totalDestinations: number;
@@ -12687,6 +12987,25 @@ export interface operations {
                             /** @enum {boolean} */
                             off: true;
                         }) | null;
+                        purpose: ("marketing" | "transactional" | "otp" | "service") | null;
+                        respectCalendar: boolean | null;
+                        /** @description Who waits for the hours of the calendar: until the start, if it begins at its time or now; then those without a message. In the order of `until`. */
+                        held: {
+                            /** @description ISO 3166-1 alpha-2. */
+                            country: string;
+                            /** @description The state, such as US-TX, as far as the numbers show one. */
+                            region: string | null;
+                            /** @description Recipients, as the goal counts them. */
+                            count: number;
+                            /**
+                             * Format: date-time
+                             * @description UTC; the message is sent then.
+                             */
+                            until: string;
+                            /** @description calendar.FR.sunday: the country or state, and what closes it. */
+                            rule: string;
+                            source: string | null;
+                        }[];
                         rate: number | null;
                         /** @description Distinct recipients, as calculateGoal counted them. */
                         totalDestinations: number;
@@ -12817,6 +13136,25 @@ export interface operations {
                             /** @enum {boolean} */
                             off: true;
                         }) | null;
+                        purpose: ("marketing" | "transactional" | "otp" | "service") | null;
+                        respectCalendar: boolean | null;
+                        /** @description Who waits for the hours of the calendar: until the start, if it begins at its time or now; then those without a message. In the order of `until`. */
+                        held: {
+                            /** @description ISO 3166-1 alpha-2. */
+                            country: string;
+                            /** @description The state, such as US-TX, as far as the numbers show one. */
+                            region: string | null;
+                            /** @description Recipients, as the goal counts them. */
+                            count: number;
+                            /**
+                             * Format: date-time
+                             * @description UTC; the message is sent then.
+                             */
+                            until: string;
+                            /** @description calendar.FR.sunday: the country or state, and what closes it. */
+                            rule: string;
+                            source: string | null;
+                        }[];
                         rate: number | null;
                         /** @description Distinct recipients, as calculateGoal counted them. */
                         totalDestinations: number;
@@ -12947,6 +13285,25 @@ export interface operations {
                             /** @enum {boolean} */
                             off: true;
                         }) | null;
+                        purpose: ("marketing" | "transactional" | "otp" | "service") | null;
+                        respectCalendar: boolean | null;
+                        /** @description Who waits for the hours of the calendar: until the start, if it begins at its time or now; then those without a message. In the order of `until`. */
+                        held: {
+                            /** @description ISO 3166-1 alpha-2. */
+                            country: string;
+                            /** @description The state, such as US-TX, as far as the numbers show one. */
+                            region: string | null;
+                            /** @description Recipients, as the goal counts them. */
+                            count: number;
+                            /**
+                             * Format: date-time
+                             * @description UTC; the message is sent then.
+                             */
+                            until: string;
+                            /** @description calendar.FR.sunday: the country or state, and what closes it. */
+                            rule: string;
+                            source: string | null;
+                        }[];
                         rate: number | null;
                         /** @description Distinct recipients, as calculateGoal counted them. */
                         totalDestinations: number;
@@ -13150,6 +13507,25 @@ export interface operations {
                             /** @enum {boolean} */
                             off: true;
                         }) | null;
+                        purpose: ("marketing" | "transactional" | "otp" | "service") | null;
+                        respectCalendar: boolean | null;
+                        /** @description Who waits for the hours of the calendar: until the start, if it begins at its time or now; then those without a message. In the order of `until`. */
+                        held: {
+                            /** @description ISO 3166-1 alpha-2. */
+                            country: string;
+                            /** @description The state, such as US-TX, as far as the numbers show one. */
+                            region: string | null;
+                            /** @description Recipients, as the goal counts them. */
+                            count: number;
+                            /**
+                             * Format: date-time
+                             * @description UTC; the message is sent then.
+                             */
+                            until: string;
+                            /** @description calendar.FR.sunday: the country or state, and what closes it. */
+                            rule: string;
+                            source: string | null;
+                        }[];
                         rate: number | null;
                         /** @description Distinct recipients, as calculateGoal counted them. */
                         totalDestinations: number;
@@ -15776,6 +16152,7 @@ export interface operations {
                         parts: number;
                         price: number | null;
                         campaignId: number | null;
+                        purpose: ("marketing" | "transactional" | "otp" | "service") | null;
                         /** @description True if it was sent again because the first submit was never answered: the person may receive it twice. */
                         possibleDuplicate: boolean;
                         errorCode: string | null;
@@ -15838,6 +16215,7 @@ export interface operations {
                         parts: number;
                         price: number | null;
                         campaignId: number | null;
+                        purpose: ("marketing" | "transactional" | "otp" | "service") | null;
                         /** @description True if it was sent again because the first submit was never answered: the person may receive it twice. */
                         possibleDuplicate: boolean;
                         errorCode: string | null;
@@ -16116,6 +16494,7 @@ export interface operations {
                         parts: number;
                         price: number | null;
                         campaignId: number | null;
+                        purpose: ("marketing" | "transactional" | "otp" | "service") | null;
                         /** @description True if it was sent again because the first submit was never answered: the person may receive it twice. */
                         possibleDuplicate: boolean;
                         errorCode: string | null;
@@ -16195,6 +16574,7 @@ export interface operations {
                             parts: number;
                             price: number | null;
                             campaignId: number | null;
+                            purpose: ("marketing" | "transactional" | "otp" | "service") | null;
                             /** @description True if it was sent again because the first submit was never answered: the person may receive it twice. */
                             possibleDuplicate: boolean;
                             errorCode: string | null;
@@ -18723,6 +19103,11 @@ export interface operations {
                             keyword: string;
                             answer: string | null;
                             forwardTo: string | null;
+                            /**
+                             * @description Of the reply.
+                             * @enum {string}
+                             */
+                            purpose: "marketing" | "transactional" | "otp" | "service";
                             fault: string | null;
                             faultAt: string | null;
                             /**
@@ -18764,6 +19149,11 @@ export interface operations {
                     keyword: string;
                     answer?: string | null;
                     forwardTo?: string | null;
+                    /**
+                     * @description Of the reply; by default service.
+                     * @enum {string}
+                     */
+                    purpose?: "marketing" | "transactional" | "otp" | "service";
                 };
             };
         };
@@ -18780,6 +19170,11 @@ export interface operations {
                         keyword: string;
                         answer: string | null;
                         forwardTo: string | null;
+                        /**
+                         * @description Of the reply.
+                         * @enum {string}
+                         */
+                        purpose: "marketing" | "transactional" | "otp" | "service";
                         fault: string | null;
                         faultAt: string | null;
                         /**
@@ -18855,6 +19250,11 @@ export interface operations {
                     keyword?: string;
                     answer?: string | null;
                     forwardTo?: string | null;
+                    /**
+                     * @description Of the reply; by default service.
+                     * @enum {string}
+                     */
+                    purpose?: "marketing" | "transactional" | "otp" | "service";
                 };
             };
         };
@@ -18871,6 +19271,11 @@ export interface operations {
                         keyword: string;
                         answer: string | null;
                         forwardTo: string | null;
+                        /**
+                         * @description Of the reply.
+                         * @enum {string}
+                         */
+                        purpose: "marketing" | "transactional" | "otp" | "service";
                         fault: string | null;
                         faultAt: string | null;
                         /**
@@ -22264,6 +22669,77 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
+    getSendingRules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        purpose: ("marketing" | "transactional" | "otp" | "service") | null;
+                        /** @description Marketing messages wait for the hours that the rules of the recipient’s country allow, as with respectCalendar. */
+                        respectCalendar: boolean;
+                    };
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    putSendingRules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    purpose?: ("marketing" | "transactional" | "otp" | "service") | null;
+                    /** @description Marketing messages wait for the hours that the rules of the recipient’s country allow, as with respectCalendar. */
+                    respectCalendar?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        purpose: ("marketing" | "transactional" | "otp" | "service") | null;
+                        /** @description Marketing messages wait for the hours that the rules of the recipient’s country allow, as with respectCalendar. */
+                        respectCalendar: boolean;
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
     operatorFindOverview: {
         parameters: {
             query?: never;
@@ -25027,6 +25503,7 @@ export interface operations {
                                 /** @description The days on which the hours begin, in order: 1 is Monday, 7 Sunday. */
                                 weekdays: number[];
                             } | null;
+                            purpose: ("marketing" | "transactional" | "otp" | "service") | null;
                             /** @description The place among the routes of one prefix, from 1. Each is used when the routes before it fail. */
                             order: number;
                             connectionUp: boolean;
@@ -25089,6 +25566,7 @@ export interface operations {
                         /** @description The days on which the hours begin, in order: 1 is Monday, 7 Sunday. */
                         weekdays: number[];
                     } | null;
+                    purpose?: ("marketing" | "transactional" | "otp" | "service") | null;
                 };
             };
         };
@@ -25127,6 +25605,7 @@ export interface operations {
                             /** @description The days on which the hours begin, in order: 1 is Monday, 7 Sunday. */
                             weekdays: number[];
                         } | null;
+                        purpose: ("marketing" | "transactional" | "otp" | "service") | null;
                         /** @description The place among the routes of one prefix, from 1. Each is used when the routes before it fail. */
                         order: number;
                         connectionUp: boolean;
@@ -25228,6 +25707,7 @@ export interface operations {
                                 /** @description The days on which the hours begin, in order: 1 is Monday, 7 Sunday. */
                                 weekdays: number[];
                             } | null;
+                            purpose: ("marketing" | "transactional" | "otp" | "service") | null;
                             /** @description The place among the routes of one prefix, from 1. Each is used when the routes before it fail. */
                             order: number;
                             connectionUp: boolean;
@@ -25254,6 +25734,8 @@ export interface operations {
                 sender?: string;
                 /** @description MCC and MNC of the network of the number, such as 22201. */
                 network?: string;
+                /** @description The purpose of the message. */
+                purpose?: "marketing" | "transactional" | "otp" | "service";
                 /** @description Time of sending; default: now. */
                 at?: string;
             };
@@ -25302,9 +25784,10 @@ export interface operations {
                                 /** @description The days on which the hours begin, in order: 1 is Monday, 7 Sunday. */
                                 weekdays: number[];
                             } | null;
+                            purpose: ("marketing" | "transactional" | "otp" | "service") | null;
                             place: number | null;
                             /** @description Reason why it is not used: a condition that is not met; `registration`: the rule for senders of the country lets the sender pass only where it is registered, and for this connection it is not; `prefix`: another prefix decides; `sandbox`: it leads to the sandbox and the best route to a real carrier, or the other way round. */
-                            obstacles: ("network" | "account" | "sender" | "hours" | "registration" | "prefix" | "sandbox")[];
+                            obstacles: ("network" | "account" | "sender" | "hours" | "purpose" | "registration" | "prefix" | "sandbox")[];
                             cost: number | null;
                             standing: ("good" | "trial" | "below") | null;
                             /** @description Recent sample of messages over this connection to this country. */

@@ -63,12 +63,15 @@ CREATE TABLE account (
   away text,
   cell smallint,
   moves integer DEFAULT 0 NOT NULL,
+  default_purpose text,
+  respects_calendar boolean DEFAULT false NOT NULL,
   CONSTRAINT account_pkey PRIMARY KEY (id),
   CONSTRAINT account_away_check CHECK ((away = ANY (ARRAY['held'::text, 'moved'::text]))),
   CONSTRAINT account_away_names_cell CHECK (((away IS NULL) = (cell IS NULL))),
   CONSTRAINT account_cell_check CHECK (((cell >= 0) AND (cell <= 8190))),
   CONSTRAINT account_channels_check CHECK (((channels >= 0) AND (channels <= 7))),
   CONSTRAINT account_default_country_check CHECK ((default_country ~ '^[A-Z]{2}$'::text)),
+  CONSTRAINT account_default_purpose_check CHECK ((default_purpose = ANY (ARRAY['marketing'::text, 'transactional'::text, 'otp'::text, 'service'::text]))),
   CONSTRAINT account_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
   CONSTRAINT account_number_checks_check CHECK ((number_checks = ANY (ARRAY['strict'::text, 'lenient'::text]))),
   CONSTRAINT account_plan_check CHECK ((plan = ANY (ARRAY['production'::text, 'trial'::text, 'unlimited'::text]))),
@@ -289,12 +292,15 @@ CREATE TABLE campaign (
   number_channels smallint[] DEFAULT '{}'::smallint[] NOT NULL,
   unreadable_numbers integer DEFAULT 0 NOT NULL,
   rcs_traffic_type text,
+  purpose text,
+  respect_calendar boolean,
   CONSTRAINT campaign_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT campaign_check CHECK (((status = ANY (ARRAY[0, 1])) OR (confirmed_at IS NOT NULL))),
   CONSTRAINT campaign_check1 CHECK (((destination_type IS DISTINCT FROM 1) OR (cardinality(destinations) = 0))),
   CONSTRAINT campaign_check2 CHECK (((destination_type IS DISTINCT FROM 2) OR (cardinality(contact_list_ids) = 0))),
   CONSTRAINT campaign_destination_type_check CHECK ((destination_type = ANY (ARRAY[1, 2]))),
   CONSTRAINT campaign_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
+  CONSTRAINT campaign_purpose_check CHECK ((purpose = ANY (ARRAY['marketing'::text, 'transactional'::text, 'otp'::text, 'service'::text]))),
   CONSTRAINT campaign_rate_check CHECK ((rate > 0)),
   CONSTRAINT campaign_sending_mode_check CHECK ((sending_mode = ANY (ARRAY['SMS'::text, 'RCS'::text, 'WHATSAPP'::text, 'RCS_SMS'::text, 'WHATSAPP_SMS'::text, 'WHATSAPP_RCS'::text, 'WHATSAPP_RCS_SMS'::text]))),
   CONSTRAINT campaign_status_check CHECK (((status >= 0) AND (status <= 4)))
@@ -396,9 +402,12 @@ CREATE TABLE campaign_lane (
   account_id bigint NOT NULL,
   campaign_id bigint NOT NULL,
   country text NOT NULL,
+  area text DEFAULT ''::text NOT NULL,
+  range_from text[] COLLATE "C",
+  range_to text[] COLLATE "C",
   fed_to text COLLATE "C" DEFAULT ''::text NOT NULL,
   done boolean DEFAULT false NOT NULL,
-  CONSTRAINT campaign_lane_pkey PRIMARY KEY (account_id, campaign_id, country)
+  CONSTRAINT campaign_lane_pkey PRIMARY KEY (account_id, campaign_id, country, area)
 );
 
 ALTER TABLE campaign_lane ENABLE ROW LEVEL SECURITY;
@@ -1445,6 +1454,7 @@ CREATE TABLE keyword_rule (
   keyword text NOT NULL,
   answer text,
   forward_to text,
+  purpose text DEFAULT 'service'::text NOT NULL,
   fault text,
   fault_at timestamp with time zone,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
@@ -1453,6 +1463,7 @@ CREATE TABLE keyword_rule (
   CONSTRAINT keyword_rule_check CHECK (((answer IS NOT NULL) OR (forward_to IS NOT NULL))),
   CONSTRAINT keyword_rule_keyword_check CHECK (((length(keyword) >= 1) AND (length(keyword) <= 100))),
   CONSTRAINT keyword_rule_number_check CHECK ((number ~ '^[0-9]{1,20}$'::text)),
+  CONSTRAINT keyword_rule_purpose_check CHECK ((purpose = ANY (ARRAY['marketing'::text, 'transactional'::text, 'otp'::text, 'service'::text]))),
   CONSTRAINT keyword_rule_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
 );
 
@@ -1655,6 +1666,7 @@ CREATE TABLE message (
   data_coding smallint,
   tlvs bytea,
   price_category text,
+  purpose text,
   CONSTRAINT message_pkey PRIMARY KEY (account_id, id)
 ) PARTITION BY RANGE (id);
 
@@ -3246,7 +3258,9 @@ CREATE TABLE api_key (
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   expires_at timestamp with time zone,
   last_used_at timestamp with time zone,
+  purpose text,
   CONSTRAINT api_key_pkey PRIMARY KEY (id),
+  CONSTRAINT api_key_purpose_check CHECK ((purpose = ANY (ARRAY['marketing'::text, 'transactional'::text, 'otp'::text, 'service'::text]))),
   CONSTRAINT api_key_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
   CONSTRAINT api_key_user_id_fkey FOREIGN KEY (user_id) REFERENCES app_user(id)
 );
@@ -3295,13 +3309,15 @@ CREATE TABLE conditional_route (
   sender text,
   hours jsonb,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
+  purpose text,
   CONSTRAINT conditional_route_pkey PRIMARY KEY (id),
-  CONSTRAINT conditional_route_channel_prefix_connection_id_network_owne_key UNIQUE NULLS NOT DISTINCT (channel, prefix, connection_id, network, owner_id, sender, hours),
+  CONSTRAINT conditional_route_channel_prefix_connection_id_network_owne_key UNIQUE NULLS NOT DISTINCT (channel, prefix, connection_id, network, owner_id, sender, hours, purpose),
   CONSTRAINT conditional_route_channel_check CHECK ((channel = ANY (ARRAY['SMS'::text, 'RCS'::text, 'WHATSAPP'::text]))),
-  CONSTRAINT conditional_route_check CHECK ((num_nonnulls(network, owner_id, sender, hours) > 0)),
+  CONSTRAINT conditional_route_check CHECK ((num_nonnulls(network, owner_id, sender, hours, purpose) > 0)),
   CONSTRAINT conditional_route_network_check CHECK ((network ~ '^[0-9]{5,6}$'::text)),
   CONSTRAINT conditional_route_on_unknown_check CHECK ((on_unknown = ANY (ARRAY['hold'::text, 'resubmit'::text]))),
   CONSTRAINT conditional_route_prefix_check CHECK ((prefix ~ '^[0-9]{0,15}$'::text)),
+  CONSTRAINT conditional_route_purpose_check CHECK ((purpose = ANY (ARRAY['marketing'::text, 'transactional'::text, 'otp'::text, 'service'::text]))),
   CONSTRAINT conditional_route_sender_check CHECK (((length(sender) >= 1) AND (length(sender) <= 20))),
   CONSTRAINT conditional_route_weight_check CHECK (((weight >= 1) AND (weight <= 1000))),
   CONSTRAINT conditional_route_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connection(id)
@@ -3408,7 +3424,8 @@ TO heliograph_tenant;
 GRANT SELECT, INSERT, DELETE ON
   single_sign_on_claim
 TO heliograph_tenant;
-GRANT UPDATE (ip_allow_list, ip_allow_list_enforced, has_opt_outs, second_factor, default_country, number_checks) ON account TO heliograph_tenant;
+GRANT UPDATE (ip_allow_list, ip_allow_list_enforced, has_opt_outs, second_factor, default_country, number_checks, default_purpose,
+  respects_calendar) ON account TO heliograph_tenant;
 GRANT INSERT (account_id, username, password_hash, role), UPDATE (password_hash, role) ON app_user TO heliograph_tenant;
 GRANT SELECT (channel, prefix, owner_id) ON conditional_route TO heliograph_tenant;
 GRANT SELECT (id, name) ON connection TO heliograph_tenant;

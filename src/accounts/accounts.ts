@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Actor, Plan } from '../core/actor.ts';
 import { createAddressList } from '../core/address.ts';
-import { type Channel, outsidePlanMessage } from '../core/channels.ts';
+import { type Channel, outsidePlanMessage, type Purpose } from '../core/channels.ts';
 import { bigint, insertRows, json, text } from '../core/db/columns.ts';
 import {
   as,
@@ -269,6 +269,8 @@ export const GATE = columns({
   hasOptOuts: as<boolean>('a.has_opt_outs'),
   defaultCountry: as<string | null>('a.default_country'),
   numberChecks: as<NumberChecks>('a.number_checks'),
+  defaultPurpose: as<Purpose | null>('a.default_purpose'),
+  respectsCalendar: as<boolean>('a.respects_calendar'),
 });
 /** Permissions of an account's callers. */
 export type AccountGate = RowOf<typeof GATE>;

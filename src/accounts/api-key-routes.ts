@@ -5,7 +5,7 @@ import { AppError } from '../core/errors.ts';
 import { type App, PageOf, type PlatformDeps, pageFields, pageOf, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { idempotentTx } from '../core/http/idempotency.ts';
-import { id, instant, orNull } from '../core/schema.ts';
+import { id, instant, orNull, purposeSchema } from '../core/schema.ts';
 import {
   countKeys,
   createKey,
@@ -40,6 +40,7 @@ const KeyIn = Type.Object({
   expiresAt: Type.Optional(
     orNull(instant('ISO 8601 with an offset, in the future. By default the key never expires.')),
   ),
+  purpose: Type.Optional(orNull(purposeSchema('Of its messages that state none; by default that of the account.'))),
 });
 
 /** The body may be missing. */
@@ -79,6 +80,7 @@ const KeyOut = Type.Object({
   createdAt: instant('UTC'),
   lastUsedAt: orNull(instant('UTC, exact to about a minute.')),
   expiresAt: orNull(instant('UTC')),
+  purpose: orNull(purposeSchema('Of its messages that state none; null: that of the account.')),
   status: Type.Enum(['active', 'expired'], { type: 'string' }),
 });
 
@@ -109,6 +111,7 @@ const toKeyOut = (key: KeyRow): Static<typeof KeyOut> => ({
   createdAt: key.createdAt.toISOString(),
   lastUsedAt: key.lastUsedAt?.toISOString() ?? null,
   expiresAt: key.expiresAt?.toISOString() ?? null,
+  purpose: key.purpose,
   status: key.expired ? 'expired' : 'active',
 });
 

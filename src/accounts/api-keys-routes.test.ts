@@ -110,6 +110,7 @@ describe('listing', () => {
       createdAt: expect.any(String),
       lastUsedAt: null,
       expiresAt: null,
+      purpose: null,
       status: 'active',
     });
     const second = await call('GET', '?limit=1&page=1');

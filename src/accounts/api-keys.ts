@@ -1,5 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 import { type Actor, type Plan, type Role, SCOPES, type Scope } from '../core/actor.ts';
+import type { Purpose } from '../core/channels.ts';
 import {
   as,
   columns,
@@ -27,6 +28,8 @@ type NewKeyInput = {
   /** All scopes of the grantor by default. */
   readonly operations?: readonly Scope[] | undefined;
   readonly expiresAt?: Date | undefined;
+  /** That of its messages that state none; by default that of the account. */
+  readonly purpose?: Purpose | null | undefined;
 };
 
 /** A key with its value, which cannot be shown again. */
@@ -49,7 +52,7 @@ const MAX_KEYS: Readonly<Record<Plan, number>> = { trial: 10, production: 100, u
  * account has as many keys as its plan allows.
  */
 export async function createKey(tx: Db, actor: Grantor, input: NewKeyInput): Promise<IssuedKey> {
-  const { name = '', description = '', expiresAt = null } = input;
+  const { name = '', description = '', expiresAt = null, purpose = null } = input;
   const operations = grantableScopes(actor, input.operations ?? [...actor.operations]);
   if (expiresAt && expiresAt.getTime() <= Date.now())
     throw invalidFields([{ field: 'expiresAt', message: 'must be in the future' }]);
@@ -60,9 +63,17 @@ export async function createKey(tx: Db, actor: Grantor, input: NewKeyInput): Pro
     throw new AppError('conflict', {
       message: `The account has ${count} API keys and its plan allows ${max}: delete some first; expired keys count, too`,
     });
-  const { id, createdAt } = await insertKey(tx, { accountId, userId, name, description, operations, expiresAt });
+  const { id, createdAt } = await insertKey(tx, {
+    accountId,
+    userId,
+    name,
+    description,
+    operations,
+    expiresAt,
+    purpose,
+  });
   const apiKey = await issueValue(tx, { accountId, keyId: id });
-  const detail = { name, operations, expiresAt };
+  const detail = { name, operations, expiresAt, ...(purpose !== null && { purpose }) };
   await recordAudit(tx, actor, { action: 'api-key.create', subject: `api-key:${id}`, detail });
   return { id, name, description, apiKey, operations, createdAt, expiresAt };
 }
@@ -223,6 +234,7 @@ const KEY = columns({
   lastUsedAt: as<Date | null>('k.last_used_at'),
   expiresAt: as<Date | null>('k.expires_at'),
   expired: as<boolean>('coalesce(k.expires_at <= now(), false)'),
+  purpose: as<Purpose | null>('k.purpose'),
 });
 /** A key as shown in lists. */
 export type KeyRow = RowOf<typeof KEY>;
@@ -285,13 +297,15 @@ export type NewKey = {
   description: string;
   operations: readonly string[];
   expiresAt: Date | null;
+  purpose?: Purpose | null;
 };
 
 export const insertKey = (db: Db, key: NewKey): Promise<{ id: number; createdAt: Date }> =>
   one(
     db,
-    sql`INSERT INTO api_key (account_id, user_id, name, description, operations, expires_at)
-      VALUES (${key.accountId}, ${key.userId}, ${key.name}, ${key.description}, ${key.operations}, ${key.expiresAt})
+    sql`INSERT INTO api_key (account_id, user_id, name, description, operations, expires_at, purpose)
+      VALUES (${key.accountId}, ${key.userId}, ${key.name}, ${key.description}, ${key.operations}, ${key.expiresAt},
+              ${key.purpose ?? null})
       RETURNING id, created_at AS "createdAt"`,
   );
 
@@ -341,6 +355,8 @@ const LIVE_KEY = columns({
   username: as<string | null>('u.username'),
   role: as<Role>("coalesce(u.role, 'admin')"),
   operations: as<string[]>('k.operations'),
+  /** The purpose of its messages that state none; null: that of the account. */
+  purpose: as<Purpose | null>('k.purpose'),
 });
 /** Key that is valid now, as authentication needs it. */
 export type LiveKey = RowOf<typeof LIVE_KEY> & AccountGate;

@@ -6,6 +6,7 @@ import {
   type SignInLimits,
   scopesOfKey,
   scopesOfRole,
+  sendingRulesOf,
 } from '../core/actor.ts';
 import { networkOf } from '../core/address.ts';
 import { channelSet } from '../core/channels.ts';
@@ -227,6 +228,7 @@ const actorOfKey = (key: LiveKey): Actor => ({
   channels: channelSet(key.channels),
   hasOptOuts: key.hasOptOuts,
   numberRules: numberRulesOf(key),
+  sendingRules: sendingRulesOf(key, key.purpose),
 });
 
 export const actorOfLogin = (login: Login): Actor => ({
@@ -241,6 +243,7 @@ export const actorOfLogin = (login: Login): Actor => ({
   channels: channelSet(login.channels),
   hasOptOuts: login.hasOptOuts,
   numberRules: numberRulesOf(login),
+  sendingRules: sendingRulesOf(login),
   isOperator: login.isOperator,
 });
 

@@ -22,6 +22,8 @@ const gate = (more: Partial<AccountGate> = {}): AccountGate => ({
   ratePerSecond: null,
   allowList: null,
   hasOptOuts: false,
+  defaultPurpose: null,
+  respectsCalendar: false,
   ...DEFAULT_NUMBER_RULES,
   ...more,
 });

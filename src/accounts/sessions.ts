@@ -11,6 +11,7 @@ import {
   type Session,
   type SignInMethod,
   scopesOfRole,
+  sendingRulesOf,
 } from '../core/actor.ts';
 import { type Task, untilIdle } from '../core/background.ts';
 import { channelSet } from '../core/channels.ts';
@@ -84,6 +85,7 @@ function actorOf(row: LiveSession): Actor {
     channels: channelSet(channels),
     hasOptOuts,
     numberRules: numberRulesOf(account),
+    sendingRules: sendingRulesOf(account),
     isOperator: row.isOperator && !mustEnrol,
     session,
   };
@@ -174,7 +176,11 @@ export const insertSession = (db: Db, session: NewSession): Promise<RowOf<typeof
   );
 
 /** The account that an operator is looking at. */
-type ActingAccount = { accountId: number; plan: Plan; channels: number; hasOptOuts: boolean } & NumberRules;
+type ActingAccount = Pick<
+  AccountGate,
+  'accountId' | 'plan' | 'channels' | 'hasOptOuts' | 'defaultPurpose' | 'respectsCalendar'
+> &
+  NumberRules;
 
 const LIVE_SESSION = columns({
   hash: as<Buffer>('s.token_hash'),
@@ -191,7 +197,8 @@ const LIVE_SESSION = columns({
   /** Null while the session is in the user's own account. */
   acting:
     as<ActingAccount | null>(`CASE WHEN b.id IS NOT NULL THEN json_build_object('accountId', b.id, 'plan', b.plan, 'channels', b.channels,
-          'hasOptOuts', b.has_opt_outs, 'defaultCountry', b.default_country, 'numberChecks', b.number_checks) END`),
+          'hasOptOuts', b.has_opt_outs, 'defaultCountry', b.default_country, 'numberChecks', b.number_checks,
+          'defaultPurpose', b.default_purpose, 'respectsCalendar', b.respects_calendar) END`),
 });
 /** Live session, as authentication needs it; the gate is that of the user's own account. */
 export type LiveSession = RowOf<typeof LIVE_SESSION> & AccountGate;

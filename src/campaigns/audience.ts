@@ -16,11 +16,13 @@ import {
   textArray,
 } from '../core/db/query.ts';
 import { prefixTable } from '../core/phone.ts';
+import { AREA_CODES } from '../messages/calendar-areas.ts';
 import { refusingPersonsSql } from '../messages/marketing-stops.ts';
 import { MAX_PARTS } from '../messages/prepare.ts';
 import { chainCosts, type FindPrice, type ListedPrice, maxChainCost, pricing } from '../money/pricing.ts';
 import type { RoutedPrefix } from '../routing/routes.ts';
 import { countParts } from '../smpp/text.ts';
+import { type PlaceCount, placeOfRecipient } from './hours.ts';
 import { fixedText, leastText, type Piece, renderSql } from './texts.ts';
 
 /** The order in which channels are tried for a recipient. A sending mode names some of them: `WHATSAPP_SMS`. */
@@ -72,6 +74,8 @@ export type AudienceCount = {
   readonly total: number;
   /** Distinct numbers to which nothing is sent. */
   readonly skippedTotal: number;
+  /** The recipients by place; absent in goals of an earlier version. */
+  readonly places?: readonly PlaceCount[];
   /** Number of skipped recipients for each reason. `duplicate`: the same number in another list, or given again. */
   readonly skipped: Readonly<Record<SkipReason | 'duplicate', number>>;
   /**
@@ -120,9 +124,21 @@ export function sumAudience(
       duplicate: Math.max(0, named - unreadable - distinct),
     },
     unlisted: countOf((row) => row.numberless) + unreadable,
+    places: countPlaces(rows),
     breakdown,
     estimatedMicros: breakdown.reduce((sum, line) => sum + line.priceMicros, 0),
   };
+}
+
+function countPlaces(rows: readonly AudienceRow[]): PlaceCount[] {
+  const places = new Map<string, PlaceCount>();
+  for (const { reason, country, code, count } of rows) {
+    if (reason !== null) continue;
+    const { area } = placeOfRecipient(country, code);
+    const before = places.get(`${country}/${area}`)?.count ?? 0;
+    places.set(`${country}/${area}`, { country, area, count: before + count });
+  }
+  return [...places.values()];
 }
 
 /** Breaks the estimate down. A recipient of a combined mode counts for each channel that its reserve pays for. */
@@ -220,8 +236,15 @@ export function recipientsSql(plan: Plan, range: RecipientRange | null): Sql {
     ORDER BY c.destination`;
 }
 
+/** The beginning of a number that shows its area. */
+const CODE = raw(
+  `CASE country ${AREA_CODES.map(({ country, length }) => `WHEN '${country}' THEN left(destination, ${length})`).join(' ')} ELSE '' END`,
+);
+
 const AUDIENCE_ROW = columns({
   country: as<string>('c.country'),
+  /** The part of the numbers that shows their area; '' in other countries. */
+  code: as<string>('c.code'),
   zone: as<string>('p.zone'),
   parts: as<number>('c.parts'),
   channels: as<number>('coalesce(t.channels, 0)'),
@@ -251,13 +274,14 @@ export async function listAudienceRows(db: Db, plan: Plan): Promise<AudienceRow[
   const rows = await many<RowOf<typeof AUDIENCE_ROW>>(
     db,
     sql`WITH candidate AS MATERIALIZED (
-          SELECT country, prefix, parts, able, reason, destination IS NULL AS numberless, count(*) AS count
-          FROM (${candidates(plan, tariff, null)}) AS q GROUP BY country, prefix, parts, able, reason, numberless),
+          SELECT country, prefix, ${CODE} AS code, parts, able, reason, destination IS NULL AS numberless, count(*) AS count
+          FROM (${candidates(plan, tariff, null)}) AS q
+          GROUP BY country, prefix, code, parts, able, reason, numberless),
         ${tariffSql(tariff)}
         SELECT ${AUDIENCE_ROW}
         FROM candidate c ${JOIN_TARIFF}
-        GROUP BY c.country, p.zone, c.parts, t.channels, c.reason, t.reason, c.numberless
-        ORDER BY c.country, c.parts, channels`,
+        GROUP BY c.country, c.code, p.zone, c.parts, t.channels, c.reason, t.reason, c.numberless
+        ORDER BY c.country, c.code, c.parts, channels`,
   );
   const chain = chainOf(plan.mode);
   const findPrice = pricing(plan.prices);

@@ -17,6 +17,7 @@ import { countParts } from '../smpp/text.ts';
 import { checkTemplate } from '../templates/change.ts';
 import { listTemplateVariables } from '../templates/store.ts';
 import { chainOf, FIELDS_OF, isCombined } from './audience.ts';
+import { heldAt, limitsOf } from './hours.ts';
 import { findPolicy, hoursFaults } from './policy.ts';
 import { type CampaignIn, type CampaignOut, type CampaignPatch, Hours, type PriceOut } from './schema.ts';
 import { CAMPAIGN, type CampaignEntry, type CampaignRow, listListVersions, type Settings } from './store.ts';
@@ -41,6 +42,7 @@ export function toEntryOut(row: CampaignEntry, reader: AmountReader, pace: Pace 
     ...pace,
     ...toOpenOut(row),
     skipped: goal && toSkipped(goal.skipped),
+    held: toHeldOut(row),
     estimatedCost: amountFor(reader, row.estimatedMicros),
     actualCost: amountFor(reader, row.costMicros),
     currency: row.currency,
@@ -81,8 +83,25 @@ function toSettingsOut(row: CampaignEntry) {
     readyToSend,
     fallback,
     quietHours: row.quietHours,
+    purpose: row.purpose,
+    respectCalendar: row.respectCalendar,
     rate: row.rate,
   };
+}
+
+/** Lists who waits for the hours of the calendar, of those without a message. */
+function toHeldOut(row: CampaignEntry) {
+  const { goal, run, scheduledAt, now } = row;
+  const places = goal?.places ?? [];
+  if (run === null || row.status === CAMPAIGN.READY)
+    return heldAt(places, limitsOf(row), scheduledAt && scheduledAt > now ? scheduledAt : now);
+  if (row.status !== CAMPAIGN.SENDING || run.open === null) return [];
+  const open = new Set(run.open.map(({ country, area }) => `${country}/${area}`));
+  return heldAt(
+    places.filter(({ country, area }) => open.has(`${country}/${area}`)),
+    limitsOf(row),
+    now,
+  );
 }
 
 /**
@@ -294,6 +313,8 @@ const DEFAULTS: Omit<Settings, 'name' | 'sendingMode'> = {
   readyToSend: false,
   fallback: {},
   quietHours: null,
+  purpose: null,
+  respectCalendar: null,
   rate: null,
 };
 
@@ -339,6 +360,8 @@ const COPIED_SETTINGS = [
   'whatsappTemplateId',
   'readyToSend',
   'quietHours',
+  'purpose',
+  'respectCalendar',
   'rate',
 ] as const;
 

@@ -1,5 +1,4 @@
 import { bitOf, CHANNEL, type Channel, chargedUnits, isRich, isRoutedBySender } from '../core/channels.ts';
-import { localTimeOf, MINUTE_MS } from '../core/time.ts';
 import { type MessagePrice as ListPrice, maxChainCost, pricing } from '../money/pricing.ts';
 import { faultOf } from '../routing/choice.ts';
 import { type NetworkOf, NO_NETWORK } from '../routing/number-lookups.ts';
@@ -8,9 +7,9 @@ import { countParts } from '../smpp/text.ts';
 import { encodeTlvs } from '../smpp/wire.ts';
 import type { StoredContent } from '../templates/content.ts';
 import { chainOf, FIELDS_OF, isCombined } from './audience.ts';
+import { purposeOf } from './hours.ts';
 import type { Candidate } from './production-store.ts';
 import type { RunningCampaign, Step } from './run.ts';
-import type { QuietHours } from './store.ts';
 
 /** A message that can be created. */
 export type Choice = {
@@ -63,7 +62,7 @@ export function createChooser({ campaign, tables }: Pick<Step, 'campaign' | 'tab
   const channels = chainOf(campaign.sendingMode).map((channel) => ({ channel, bit: bitOf(channel) }));
   const findPrice = createPricing(campaign);
   const findMaxCost = createMaxCost(campaign);
-  const traffic = { accountId: campaign.accountId, at: null, salt: campaign.id };
+  const traffic = { accountId: campaign.accountId, purpose: purposeOf(campaign), at: null, salt: campaign.id };
   return (candidate, known) => {
     if (candidate.contactDeleted) return 'contact_deleted';
     if (candidate.channels !== 0 && candidate.willingChannels === 0) return 'opted_out';
@@ -192,76 +191,4 @@ function createPricing({ prices, sendingMode }: Pick<RunningCampaign, 'prices' |
     if (!combined) return { refundUndelivered, priceMicros: Math.floor((reserveMicros * parts) / (smsParts || 1)) };
     return { refundUndelivered, priceMicros: Math.min(price?.priceMicros ?? 0, reserveMicros) };
   };
-}
-
-const DAY_MINUTES = 24 * 60;
-const STEP_MINUTES = 60;
-/**
- * Number of steps that are tried for a country whose zones are never all awake at the same time, before its first zone
- * alone decides.
- */
-const MAX_STEPS = 100;
-
-/**
- * Returns the ms from an instant on during which nothing may be sent to numbers of a country; 0 when sending is
- * allowed. A country with several time zones is quiet while any of them is: the number does not show in which one a
- * person lives.
- */
-export function quietMs(hours: QuietHours | null, country: string, at: Date): number {
-  if (hours === null || 'off' in hours) return 0;
-  const window = { from: minutesOf(hours.from), to: minutesOf(hours.to) };
-  const zones = zonesOf(country);
-  return awakeAfterMs(window, zones, at) ?? awakeAfterMs(window, zones.slice(0, 1), at) ?? 0;
-}
-
-type Window = { readonly from: number; readonly to: number };
-
-/**
- * Returns the ms until no zone is inside the window any more; null when that does not happen within `MAX_STEPS`. Goes
- * in steps of at most an hour, because clocks are changed at night.
- */
-function awakeAfterMs(window: Window, zones: readonly string[], at: Date): number | null {
-  let waitMs = 0;
-  for (let step = 0; step < MAX_STEPS; step++) {
-    const time = new Date(at.getTime() + waitMs);
-    const minutes = Math.max(0, ...zones.map((zone) => minutesToEnd(window, localTimeOf(zone, time).minute)));
-    if (minutes === 0) return waitMs;
-    // The window ends at a full minute.
-    waitMs += Math.min(minutes, STEP_MINUTES) * MINUTE_MS - (time.getTime() % MINUTE_MS);
-  }
-  return null;
-}
-
-/** Minutes until the window ends; 0 outside of it. The window may span midnight. */
-function minutesToEnd({ from, to }: Window, minute: number): number {
-  const inside = from <= to ? minute >= from && minute < to : minute >= from || minute < to;
-  return inside ? (to - minute + DAY_MINUTES) % DAY_MINUTES : 0;
-}
-
-function minutesOf(time: string): number {
-  const [hour = 0, minute = 0] = time.split(':').map(Number);
-  return hour * 60 + minute;
-}
-
-/**
- * Returns the IANA time zones of a country (ISO 3166-1 alpha-2), as the CLDR data of the runtime lists them; none for a
- * number that belongs to no country ('').
- */
-function zonesOf(country: string): readonly string[] {
-  const known = ZONES.get(country);
-  if (known) return known;
-  const zones = country === '' ? [] : zonesOfRegion(country);
-  ZONES.set(country, zones);
-  return zones;
-}
-
-/** The zones of countries that were looked up, at most some 250. */
-const ZONES = new Map<string, readonly string[]>();
-
-/** A method of the standard (ECMA-402, Intl.Locale Info) that the compiler's library does not declare yet. */
-type LocaleInfo = Intl.Locale & { getTimeZones?(): string[] | undefined };
-
-function zonesOfRegion(country: string): readonly string[] {
-  const locale: LocaleInfo = new Intl.Locale(`und-${country}`);
-  return locale.getTimeZones?.() ?? [];
 }

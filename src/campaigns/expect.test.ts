@@ -6,6 +6,7 @@ import { expectChannels } from './review.ts';
 const [SMS, WHATSAPP] = [bitOf('SMS'), bitOf('WHATSAPP')];
 const row = (more: Partial<AudienceRow>): AudienceRow => ({
   country: 'IT',
+  code: '',
   parts: 1,
   channels: SMS | WHATSAPP,
   reason: null,

@@ -61,7 +61,7 @@ export async function listMessageFacts(
   return many(
     db,
     sql`WITH lanes AS MATERIALIZED (
-          SELECT l.country, p.prefix FROM campaign_lane l LEFT JOIN ${PREFIX_ROWS} ON p.country = l.country
+          SELECT DISTINCT l.country, p.prefix FROM campaign_lane l LEFT JOIN ${PREFIX_ROWS} ON p.country = l.country
           WHERE l.account_id = ${accountId} AND l.campaign_id = ${campaignId})
         SELECT ${MESSAGE_FACT}
         FROM unnest(${plainArray(ids)}::uuid[]) WITH ORDINALITY AS u (id, n)
@@ -151,13 +151,13 @@ export async function insertPostponedOutcomes(
 }
 
 /** Messages of one channel and country that were created together. */
-export type Batch = { id: number; country: string; createdAt: Date; messageIds: string[] };
+export type Batch = { id: number; country: string; firstDestination: string; createdAt: Date; messageIds: string[] };
 
 /** Finds the batch that has been due for longest; undefined when there is none. */
 export async function findDueBatch(db: Db, { accountId, campaignId }: Job): Promise<Batch | undefined> {
   const row = await maybeOne<Omit<Batch, 'messageIds'> & { ids: string }>(
     db,
-    sql`SELECT id, country, created_at AS "createdAt", array_to_string(message_ids, ',') AS ids FROM campaign_batch
+    sql`SELECT id, country, first_destination AS "firstDestination", created_at AS "createdAt", array_to_string(message_ids, ',') AS ids FROM campaign_batch
         WHERE account_id = ${accountId} AND campaign_id = ${campaignId} AND due_at <= now()
         ORDER BY due_at, id LIMIT 1`,
   );

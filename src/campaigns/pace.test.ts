@@ -17,6 +17,7 @@ const RUN = {
   withdrawn: 0,
   messages: 0,
   produced: true,
+  open: null,
 };
 const campaign = (more: Partial<CampaignEntry> = {}): CampaignEntry => ({
   id: 7,
@@ -45,6 +46,13 @@ const campaign = (more: Partial<CampaignEntry> = {}): CampaignEntry => ({
   failed: 0,
   handled: 0,
   costMicros: 0,
+  whatsappCategory: null,
+  effectiveQuietHours: null,
+  accountPurpose: null,
+  accountRespectsCalendar: false,
+  now: at(0),
+  purpose: null,
+  respectCalendar: null,
   name: 'C',
   description: '',
   sendingMode: 'SMS',

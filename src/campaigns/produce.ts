@@ -7,7 +7,8 @@ import { insertChunks } from '../dispatch/store.ts';
 import { insertMessages, type NewMessage, newMessage, type Queued } from '../messages/new-messages.ts';
 import { followRule } from '../messages/next-channel.ts';
 import { chainOf, isCombined } from './audience.ts';
-import { type Choice, type Choose, createChooser, findKnownOf, type Obstacle, quietMs } from './choose.ts';
+import { type Choice, type Choose, createChooser, findKnownOf, type Obstacle } from './choose.ts';
+import { limitsOf, placeOfRecipient, purposeOf, waitMsOf } from './hours.ts';
 import * as db from './production-store.ts';
 import {
   countRecentRecipients,
@@ -38,7 +39,8 @@ export async function produceMessages(step: Step): Promise<number> {
   const { tx, job, campaign } = step;
   const lanes = await db.listOpenCountries(tx, job);
   if (lanes.length === 0) return NOTHING_TO_DO;
-  const waits = lanes.map(({ country }) => quietMs(campaign.quietHours, country, campaign.now));
+  const limits = limitsOf(campaign);
+  const waits = lanes.map((lane) => waitMsOf(lane, limits, campaign.now));
   const awake = lanes.filter((_, i) => waits[i] === 0);
   if (awake.length === 0) return Math.min(QUIET_POLL_MS, ...waits);
   const capacity = await findCapacity(step, bulkSize(MESSAGES_PER_STEP));
@@ -81,7 +83,7 @@ async function produceForCountry(
   const combined = isCombined(campaign.sendingMode);
   const counts = { messages: choices.length, skipped: skipped.length };
   await updateRunCounters(tx, job, { ...counts, ...(combined ? sharesOf(choices, skipped) : costOf(choices)) });
-  await db.updateCountryProgress(tx, job, { country: lane.country, fedTo: last ?? lane.fedTo, done });
+  await db.updateCountryProgress(tx, job, { country: lane.country, area: lane.area, fedTo: last ?? lane.fedTo, done });
   return candidates.length + (done ? 1 : 0);
 }
 
@@ -188,6 +190,7 @@ const toNewMessage = (campaign: RunningCampaign, made: CreatedMessage): NewMessa
     priceMicros: made.priceMicros,
     refundUndelivered: made.refundUndelivered,
     priceCategory: made.channel === 'WHATSAPP' ? campaign.pricedCategory : null,
+    purpose: purposeOf(campaign),
     apiKeyId: campaign.apiKeyId,
     userId: campaign.apiKeyId === null ? campaign.userId : null,
     campaignId: campaign.id,
@@ -219,7 +222,10 @@ function toQueued(
 }
 
 function toBatches(campaign: RunningCampaign, hop: number, made: readonly CreatedMessage[]): NewBatch[] {
-  const alike = Map.groupBy(made, ({ country, channel }) => `${channel}/${country}`);
+  const alike = Map.groupBy(
+    made,
+    ({ country, channel, destination }) => `${channel}/${country}/${placeOfRecipient(country, destination).area}`,
+  );
   return [...alike.values()].flatMap((own) => slices(own).map((slice) => toBatch(campaign, hop, slice)));
 }
 

@@ -25,6 +25,7 @@ import {
   raw,
   type Sql,
   sql,
+  textArray,
 } from '../core/db/query.ts';
 import { bitSql } from '../messages/store.ts';
 import { hasMarketing, listTemplateVariables } from '../templates/store.ts';
@@ -54,11 +55,16 @@ export async function loadTexts({ tx, campaign }: Pick<Step, 'tx' | 'campaign'>)
 
 const LANE = columns({
   country: as<string>('country'),
+  /** The area of the country (`findArea`), where hours depend on it; '' elsewhere. */
+  area: as<string>('area'),
+  /** Where its numbers lie; null: all of the country. */
+  rangeFrom: as<string[] | null>('range_from'),
+  rangeTo: as<string[] | null>('range_to'),
   /** The last number for which a message was created; '' when there is none yet. */
   fedTo: as<string>('fed_to'),
 });
 
-/** The recipients of one country, whose messages are created in the order of their numbers. */
+/** The recipients of one country, or of an area of it, whose messages are created in the order of their numbers. */
 export type CountryProgress = RowOf<typeof LANE>;
 
 /** Lists the lanes of a campaign that still have recipients without a message, in the order of their countries. */
@@ -66,7 +72,7 @@ export async function listOpenCountries(db: Db, { accountId, campaignId }: Job):
   return many(
     db,
     sql`SELECT ${LANE} FROM campaign_lane
-        WHERE account_id = ${accountId} AND campaign_id = ${campaignId} AND NOT done ORDER BY country`,
+        WHERE account_id = ${accountId} AND campaign_id = ${campaignId} AND NOT done ORDER BY country, area`,
   );
 }
 
@@ -74,14 +80,19 @@ export async function listOpenCountries(db: Db, { accountId, campaignId }: Job):
 export async function updateCountryProgress(
   db: Db,
   { accountId, campaignId }: Job,
-  { country, fedTo, done }: CountryProgress & { done: boolean },
+  { country, area, fedTo, done }: Pick<CountryProgress, 'country' | 'area' | 'fedTo'> & { done: boolean },
 ): Promise<void> {
   await exec(
     db,
     sql`UPDATE campaign_lane SET fed_to = ${fedTo}, done = ${done}
-        WHERE account_id = ${accountId} AND campaign_id = ${campaignId} AND country = ${country}`,
+        WHERE account_id = ${accountId} AND campaign_id = ${campaignId} AND country = ${country} AND area = ${area}`,
   );
 }
+
+/** Returns the condition that a number lies in a lane. */
+export const holds = (lane: Sql, number: Sql): Sql => sql`(${lane}.range_from IS NULL OR EXISTS (
+  SELECT FROM unnest(${lane}.range_from, ${lane}.range_to) AS g (first, beyond)
+  WHERE ${number} >= g.first AND ${number} < g.beyond))`;
 
 /** Closes all lanes of a campaign: recipients who have no message yet get none. */
 export async function moveCountriesToDone(db: Db, { accountId, campaignId }: Job): Promise<void> {
@@ -131,12 +142,20 @@ const CANDIDATE = columns({
 export type Candidate = RowOf<typeof CANDIDATE>;
 
 /** A SELECT of the next recipients of a lane, without those who were skipped. */
-export const nextRecipientsSql = ({ accountId, campaignId }: Job, lane: CountryProgress, limit: number): Sql => sql`
-  SELECT 0 AS n, q.* FROM (
+export function nextRecipientsSql({ accountId, campaignId }: Job, lane: CountryProgress, limit: number): Sql {
+  const next = (within: Sql): Sql => sql`
     SELECT r.country, r.destination, r.contact_id, r.channels, r.sms_parts, r.reserve_micros FROM campaign_recipient r
     WHERE r.account_id = ${accountId} AND r.campaign_id = ${campaignId} AND r.country = ${lane.country}
-      AND r.destination > ${lane.fedTo} AND r.skip_reason IS NULL
-    ORDER BY r.destination LIMIT ${limit}) AS q`;
+      AND r.destination > ${lane.fedTo} ${within} AND r.skip_reason IS NULL
+    ORDER BY r.destination LIMIT ${limit}`;
+  if (lane.rangeFrom === null || lane.rangeTo === null) return sql`SELECT 0 AS n, q.* FROM (${next(sql``)}) AS q`;
+  // Range by range, each by the key: an area has few of them.
+  return sql`
+    SELECT 0 AS n, q.* FROM (
+      SELECT t.* FROM unnest(${textArray(lane.rangeFrom)}::text[], ${textArray(lane.rangeTo)}::text[]) AS g (first, beyond)
+      CROSS JOIN LATERAL (${next(sql`AND r.destination >= g.first AND r.destination < g.beyond`)}) AS t
+      ORDER BY t.destination LIMIT ${limit}) AS q`;
+}
 
 /**
  * A SELECT of recipients by their numbers, each limited to some channels. The country of a number is found by trying
@@ -153,7 +172,7 @@ export const recipientsByNumberSql = (
     channels: smallint((w) => w.channels),
     n: int((_, i) => i),
   })} AS u
-  CROSS JOIN (SELECT country FROM campaign_lane WHERE account_id = ${accountId} AND campaign_id = ${campaignId}) AS l
+  CROSS JOIN (SELECT DISTINCT country FROM campaign_lane WHERE account_id = ${accountId} AND campaign_id = ${campaignId}) AS l
   CROSS JOIN LATERAL (
     SELECT * FROM campaign_recipient q WHERE q.account_id = ${accountId} AND q.campaign_id = ${campaignId}
       AND q.country = l.country AND q.destination = u.destination OFFSET 0) AS r`;

@@ -77,7 +77,7 @@ async function addMessages(sent: readonly Sent[], hop = 0): Promise<string[]> {
       api.pool,
       sql`INSERT INTO campaign_lane (account_id, campaign_id, country, fed_to)
           VALUES (${accountId}, ${id}, 'IT', ${sent.at(-1)?.destination})
-          ON CONFLICT (account_id, campaign_id, country) DO UPDATE SET fed_to = excluded.fed_to`,
+          ON CONFLICT (account_id, campaign_id, country, area) DO UPDATE SET fed_to = excluded.fed_to`,
     );
     await exec(
       api.pool,

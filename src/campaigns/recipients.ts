@@ -15,6 +15,7 @@ import { NOT_TRIED } from '../messages/next-channel.ts';
 import { showsAccepted } from '../messages/status.ts';
 import { isCombined, type Plan, type RecipientRange, recipientsSql } from './audience.ts';
 import { createCampaign, listUnreadable, loadPlan } from './create.ts';
+import { holds } from './production-store.ts';
 import { CampaignIn } from './schema.ts';
 import { CAMPAIGN, type CampaignRow, findCampaign } from './store.ts';
 
@@ -159,8 +160,9 @@ const refused = (message: string): AppError => invalidFields([{ field: 'statuses
 function settingsOf(from: CampaignRow) {
   const { description, sendingMode, smsSender, smsBody, rcsAgentId, rcsTemplateId, rcsTrafficType } = from;
   const { whatsappPhoneNumberId, whatsappTemplateId, fallback, quietHours, rate } = from;
+  const { purpose, respectCalendar } = from;
   const texts = { description, sendingMode, smsSender, smsBody, rcsAgentId, rcsTemplateId, rcsTrafficType };
-  return { ...texts, whatsappPhoneNumberId, whatsappTemplateId, fallback, quietHours, rate };
+  return { ...texts, whatsappPhoneNumberId, whatsappTemplateId, fallback, quietHours, rate, purpose, respectCalendar };
 }
 
 type FindInput = {
@@ -360,6 +362,7 @@ const pending = ({ cancelled, suspended }: RecipientsOf): Sql => (cancelled || s
 const recipientsWhere = ({ accountId, campaignId }: RecipientsOf, condition: Sql): Sql => sql`
   SELECT r.country, r.destination, r.contact_id, r.skip_reason FROM campaign_recipient r
   LEFT JOIN campaign_lane n ON n.account_id = ${accountId} AND n.campaign_id = ${campaignId} AND n.country = r.country
+    AND ${holds(sql`n`, sql`r.destination`)}
   WHERE r.account_id = ${accountId} AND r.campaign_id = ${campaignId} AND ${condition}`;
 
 /** Recipients of single modes by the status of their message: only those of the page are looked up. */

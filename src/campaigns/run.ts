@@ -1,5 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import type { TrafficType } from '../channels/carrier.ts';
+import type { Purpose } from '../core/channels.ts';
 import {
   as,
   columns,
@@ -16,13 +17,14 @@ import {
 import { transaction } from '../core/db/transaction.ts';
 import { MINUTE_MS } from '../core/time.ts';
 import { MISSED_AFTER } from '../dispatch/store.ts';
+import type { QuietHours } from '../messages/calendar.ts';
 import type { Queued } from '../messages/new-messages.ts';
 import type { RevocableMessage } from '../messages/next-channel.ts';
 import type { Lookups } from '../messages/prepare.ts';
 import { freezeUpTo, settleFrozen } from '../money/credit.ts';
 import type { ListedPrice } from '../money/pricing.ts';
 import type { SendingMode } from './audience.ts';
-import { CAMPAIGN, type CampaignStatus, type Fallback, type QuietHours, statusAllows, UNFINISHED } from './store.ts';
+import { CAMPAIGN, type CampaignStatus, type Fallback, statusAllows, UNFINISHED } from './store.ts';
 
 type StepScope = Pick<Step, 'tx' | 'job' | 'campaign'>;
 
@@ -208,7 +210,11 @@ const RUNNING_CAMPAIGN = columns({
   ),
   fallback: as<Fallback>('c.fallback'),
   /** The campaign's own quiet hours, or else those of its account. */
-  quietHours: as<QuietHours | null>('coalesce(c.quiet_hours, p.quiet_hours)'),
+  effectiveQuietHours: as<QuietHours | null>('coalesce(c.quiet_hours, p.quiet_hours)'),
+  purpose: as<Purpose | null>('c.purpose'),
+  respectCalendar: as<boolean | null>('c.respect_calendar'),
+  accountPurpose: as<Purpose | null>('a.default_purpose'),
+  accountRespectsCalendar: as<boolean>('a.respects_calendar'),
   /** The maximum number of recipients per second; null: no limit. */
   rate: as<number | null>('c.rate'),
   reservedMicros: as<number>('c.reserved_micros'),

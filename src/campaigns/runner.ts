@@ -22,6 +22,7 @@ import {
   SUSPENDED,
   withdrawMessages,
 } from './end.ts';
+import { areaRows, hasHours, limitsOf } from './hours.ts';
 import { processOutcomes, processTimeouts, revokeBatch } from './fallback.ts';
 import { produceMessages } from './produce.ts';
 import * as db from './run.ts';
@@ -213,6 +214,7 @@ async function expand({ tx, job, campaign }: Step): Promise<number> {
     candidates: recipientsSql(plan, { after: campaign.expandedTo, limit: RECIPIENTS_PER_STEP }),
     leftMicros,
     limit: RECIPIENTS_PER_STEP,
+    byArea: hasHours(limitsOf(campaign)),
   });
   const isLast = count < RECIPIENTS_PER_STEP;
   // Recipients may be fewer or cheaper than at the confirmation.
@@ -243,7 +245,18 @@ type Expanded = RowOf<typeof EXPANDED>;
 async function insertRecipients(
   db: Db,
   { accountId, campaignId }: Job,
-  { candidates, leftMicros, limit }: { candidates: Sql; leftMicros: number; limit: number },
+  {
+    candidates,
+    leftMicros,
+    limit,
+    byArea,
+  }: {
+    candidates: Sql;
+    leftMicros: number;
+    limit: number;
+    /** True if numbers of different areas may be sent to at different times. */
+    byArea: boolean;
+  },
 ): Promise<Expanded> {
   return one(
     db,
@@ -259,9 +272,11 @@ async function insertRecipients(
           FROM counted
           RETURNING country, reserve_micros, skip_reason),
         lanes AS (
-          INSERT INTO campaign_lane (account_id, campaign_id, country)
-          SELECT ${accountId}::bigint, ${campaignId}::bigint, country FROM made
-          GROUP BY country HAVING bool_or(skip_reason IS NULL)
+          INSERT INTO campaign_lane (account_id, campaign_id, country, area, range_from, range_to)
+          SELECT ${accountId}::bigint, ${campaignId}::bigint, m.country, coalesce(a.area, ''),
+                 string_to_array(a.starts, ','), string_to_array(a.ends, ',')
+          FROM (SELECT country FROM made GROUP BY country HAVING bool_or(skip_reason IS NULL)) AS m
+          LEFT JOIN ${areaRows(byArea)} ON a.country = m.country
           ON CONFLICT DO NOTHING),
         seen AS (SELECT count(*) AS count, max(destination COLLATE "C") AS last FROM candidate),
         run AS (

@@ -1,10 +1,11 @@
 import { type Static, Type } from 'typebox';
 import { PLACEHOLDERS } from '../contacts/contact-fields.ts';
 import { shownAmount } from '../core/money.ts';
-import { id, instant, orNull } from '../core/schema.ts';
+import { id, instant, orNull, purposeSchema } from '../core/schema.ts';
 import { Fallback } from '../messages/send-schema.ts';
 import { trafficType } from '../templates/schema.ts';
 import { SENDING_MODES } from './audience.ts';
+import { HeldOut } from './hours.ts';
 import { QuietHours } from './policy.ts';
 
 const MAX_LISTS = 1000;
@@ -60,6 +61,18 @@ const settings = {
   readyToSend: Type.Optional(Type.Boolean({ description: 'False (the default): the campaign is a draft.' })),
   fallback: optional(Fallback),
   quietHours: optional(Hours),
+  purpose: optional(
+    purposeSchema(
+      'By default that of the WhatsApp template, then that of the account. Routes and the calendar go by it.',
+    ),
+  ),
+  respectCalendar: optional(
+    Type.Boolean({
+      description:
+        'True: messages wait for the hours that the rules of the recipient’s country allow for marketing. By default true if ' +
+        '`purpose` is marketing; the account may require it of all marketing.',
+    }),
+  ),
   rate: optional(
     Type.Integer({ minimum: 1, maximum: 100_000, description: 'The maximum number of recipients per second.' }),
   ),
@@ -129,6 +142,13 @@ export const CampaignOut = Type.Object({
   readyToSend: Type.Boolean(),
   fallback: Fallback,
   quietHours: orNull(Hours),
+  purpose: orNull(purposeSchema('Null: that of the WhatsApp template, or of the account.')),
+  respectCalendar: orNull(Type.Boolean({ description: 'Null: if `purpose` is marketing.' })),
+  held: Type.Array(HeldOut, {
+    description:
+      'Who waits for the hours of the calendar: until the start, if it begins at its time or now; then those without a ' +
+      'message. In the order of `until`.',
+  }),
   rate: orNull(Type.Integer()),
   totalDestinations: count('Distinct recipients, as calculateGoal counted them.'),
   totalSuccess: count('Recipients to whom a message was delivered.'),

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import type { TrafficType } from '../channels/carrier.ts';
+import type { Purpose } from '../core/channels.ts';
 import {
   as,
   columns,
@@ -20,6 +21,7 @@ import {
 } from '../core/db/query.ts';
 import { invalidFields } from '../core/errors.ts';
 import { DAY_MS } from '../core/time.ts';
+import type { Place, QuietHours } from '../messages/calendar.ts';
 import { CAMPAIGNS_CHANNEL } from '../messages/events.ts';
 import { type AudienceCount, SENDING_MODES, type SendingMode } from './audience.ts';
 
@@ -73,12 +75,6 @@ export type Fallback = {
   readonly onStatus?: string[];
 };
 
-/**
- * The hours (`HH:mm`, in the recipient's own time) during which nothing is sent; they may span midnight. `off`: there
- * are none, even if the account has quiet hours.
- */
-export type QuietHours = { readonly from: string; readonly to: string } | { readonly off: true };
-
 /** The valid destinations, each once and sorted, with the data of their numbering plans. */
 export type Numbers = {
   readonly numbers: readonly string[];
@@ -106,6 +102,10 @@ const SETTINGS = {
   readyToSend: as<boolean>('k.ready_to_send'),
   fallback: as<Fallback>('k.fallback'),
   quietHours: as<QuietHours | null>('k.quiet_hours'),
+  /** Null: that of its WhatsApp template, or of the account. */
+  purpose: as<Purpose | null>('k.purpose'),
+  /** Null: if its purpose is marketing. */
+  respectCalendar: as<boolean | null>('k.respect_calendar'),
   /** The maximum number of recipients per second; null: no limit. */
   rate: as<number | null>('k.rate'),
 };
@@ -117,7 +117,9 @@ const GOAL_IS_FRESH = sql`(k.goal_version IS NOT DISTINCT FROM k.version AND k.g
 const RUN = `(SELECT jsonb_build_object('expanded', r.expanded, 'recipients', r.recipients, 'skipped', r.skipped, 'ended', r.ended,
             'delivered', r.delivered, 'deliveredTwice', r.delivered_twice, 'unmade', r.unmade, 'withdrawn', r.withdrawn,
             'messages', r.messages, 'produced', r.expanded AND NOT EXISTS (
-              SELECT FROM campaign_lane l WHERE l.account_id = k.account_id AND l.campaign_id = k.id AND NOT l.done))
+              SELECT FROM campaign_lane l WHERE l.account_id = k.account_id AND l.campaign_id = k.id AND NOT l.done),
+            'open', (SELECT jsonb_agg(jsonb_build_object('country', l.country, 'area', l.area)) FROM campaign_lane l
+                     WHERE l.account_id = k.account_id AND l.campaign_id = k.id AND NOT l.done))
    FROM campaign_run r WHERE r.account_id = k.account_id AND r.campaign_id = k.id)`;
 
 type RunCounters = {
@@ -135,6 +137,8 @@ type RunCounters = {
   readonly messages: number;
   /** True if all recipients have their first message, or get none. */
   readonly produced: boolean;
+  /** The places with recipients who have no message yet. */
+  readonly open: readonly Place[] | null;
 };
 
 /** The columns of a campaign in a list, to be selected from `CAMPAIGN_SOURCE`. */
@@ -153,6 +157,13 @@ export const CAMPAIGN_ENTRY = columns({
   estimatedMicros: as<number>('k.estimated_micros'),
   reservedMicros: as<number>('k.reserved_micros'),
   currency: as<string>('b.currency'),
+  /** The category of its WhatsApp template when the goal was calculated. */
+  whatsappCategory: as<string | null>("k.goal ->> 'whatsappCategory'"),
+  effectiveQuietHours: as<QuietHours | null>('coalesce(k.quiet_hours, p.quiet_hours)'),
+  accountPurpose: as<Purpose | null>('a.default_purpose'),
+  accountRespectsCalendar: as<boolean>('a.respects_calendar'),
+  /** The clock of the database. */
+  now: as<Date>('now()'),
   /** The credit that the account can spend; null: it pays afterwards. */
   availableMicros: as<number | null>('CASE WHEN b.unlimited THEN NULL ELSE b.available_micros END'),
   failureReason: as<string | null>('k.failure_reason'),
@@ -195,7 +206,8 @@ const TRAFFIC = sql`CROSS JOIN LATERAL (
   FROM traffic_hour h WHERE h.account_id = k.account_id AND h.campaign_id = k.id AND h.campaign_id <> 0) AS t`;
 
 /** The FROM clause of `CAMPAIGN_ENTRY`: the campaign is `k`; the caller adds the WHERE clause and the order. */
-export const CAMPAIGN_SOURCE: Sql = sql`FROM campaign k JOIN credit_balance b ON b.account_id = k.account_id ${TRAFFIC}`;
+export const CAMPAIGN_SOURCE: Sql = sql`FROM campaign k JOIN credit_balance b ON b.account_id = k.account_id
+  JOIN account a ON a.id = k.account_id LEFT JOIN campaign_policy p ON p.account_id = k.account_id ${TRAFFIC}`;
 
 export const findCampaign = (db: Db, { accountId, id }: One): Promise<CampaignRow | undefined> =>
   maybeOne(
@@ -224,13 +236,13 @@ export const insertCampaign = (
     sql`INSERT INTO campaign (account_id, status, name, description, sending_mode, sms_sender, sms_body, rcs_agent_id,
           rcs_template_id, rcs_traffic_type, whatsapp_phone_number_id, whatsapp_template_id, destination_type, contact_list_ids,
           destinations, numbers, number_countries, number_channels, unreadable_numbers, scheduled_at, ready_to_send, fallback, quiet_hours,
-          rate)
+          rate, purpose, respect_calendar)
         VALUES (${accountId}, ${editableStatus(s)}, ${s.name}, ${s.description}, ${s.sendingMode}, ${s.smsSender},
           ${s.smsBody}, ${s.rcsAgentId}, ${s.rcsTemplateId}, ${s.rcsTrafficType}, ${s.whatsappPhoneNumberId}, ${s.whatsappTemplateId},
           ${s.destinationType}, ${plainArray(s.contactListIds)}::bigint[], ${textArray(s.destinations)}::text[],
           ${plainArray(n.numbers)}::text[], ${textArray(n.countries)}::text[], ${plainArray(n.channels)}::smallint[],
           ${n.unreadable}, ${s.scheduledAt}, ${s.readyToSend}, ${JSON.stringify(s.fallback)}::jsonb, ${jsonOrNull(s.quietHours)}::jsonb,
-          ${s.rate})
+          ${s.rate}, ${s.purpose}, ${s.respectCalendar})
         RETURNING id`,
   );
 
@@ -266,7 +278,8 @@ export const updateSettings = (
           number_channels = ${plainArray(n.channels)}::smallint[], unreadable_numbers = ${n.unreadable},
           scheduled_at = ${s.scheduledAt},
           ready_to_send = ${s.readyToSend}, fallback = ${JSON.stringify(s.fallback)}::jsonb,
-          quiet_hours = ${jsonOrNull(s.quietHours)}::jsonb, rate = ${s.rate}, version = version + ${changesAudience ? 1 : 0},
+          quiet_hours = ${jsonOrNull(s.quietHours)}::jsonb, rate = ${s.rate}, purpose = ${s.purpose},
+          respect_calendar = ${s.respectCalendar}, version = version + ${changesAudience ? 1 : 0},
           paused_at = CASE WHEN scheduled_at IS NOT DISTINCT FROM ${s.scheduledAt} THEN paused_at END,
           failure_reason = CASE WHEN scheduled_at IS NOT DISTINCT FROM ${s.scheduledAt} THEN failure_reason END,
           updated_at = now()

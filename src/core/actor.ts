@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { CHANNELS, type Channel } from './channels.ts';
+import { CHANNELS, type Channel, type Purpose } from './channels.ts';
 import { AppError } from './errors.ts';
 import type { NumberRules } from './phone.ts';
 
@@ -22,6 +22,28 @@ export type Session = {
   readonly isProven: boolean;
   /** True if the session may do nothing but add the second factor that its account requires. */
   readonly mustEnrol: boolean;
+};
+
+/** What an account, or one of its keys, has set for the messages that its callers send. */
+export type SendingRules = {
+  /** The purpose of messages that state none; null: they have none. */
+  readonly purpose: Purpose | null;
+  /** True if marketing messages wait for the hours that the rules of the recipient's country allow. */
+  readonly respectsCalendar: boolean;
+};
+
+/** The rules of most accounts. */
+export const NO_SENDING_RULES: SendingRules = { purpose: null, respectsCalendar: false };
+
+type SendingRow = { readonly defaultPurpose: Purpose | null; readonly respectsCalendar: boolean };
+
+/** Reads the rules from a row of an account; `own` is the purpose of the key. */
+export const sendingRulesOf = (
+  { defaultPurpose, respectsCalendar }: SendingRow,
+  own: Purpose | null = null,
+): SendingRules => {
+  const purpose = own ?? defaultPurpose;
+  return purpose === null && !respectsCalendar ? NO_SENDING_RULES : { purpose, respectsCalendar };
 };
 
 /**
@@ -49,6 +71,8 @@ export type Actor = {
   readonly hasOptOuts?: boolean;
   /** Rules for reading phone numbers in the caller's requests. */
   readonly numberRules: NumberRules;
+  /** Absent: those of most accounts. */
+  readonly sendingRules?: SendingRules;
   /** True if the caller is a user who may manage all accounts; checked by `requireOperator`. Never true for a key. */
   readonly isOperator?: boolean;
   /** Absent when the caller authenticates with a key or a password. */

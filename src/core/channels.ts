@@ -72,6 +72,13 @@ export type RichChannel = With<{ rich: true }>;
 export const isRoutedBySender = (channel: Channel): channel is SenderChannel => CHANNEL[channel].routedBy === 'sender';
 export const isRich = (channel: Channel): channel is RichChannel => CHANNEL[channel].rich;
 
+/**
+ * Purposes of messages, which people, networks and laws treat differently: promotion, what belongs to a purchase, codes
+ * that a person asked for, and answers to people.
+ */
+export const PURPOSES = ['marketing', 'transactional', 'otp', 'service'] as const;
+export type Purpose = (typeof PURPOSES)[number];
+
 /** Returns the number of charges for a message: one for each of its parts on SMS, one elsewhere. */
 export const chargedUnits = (channel: Channel, parts: number): number => (CHANNEL[channel].parts ? parts : 1);
 

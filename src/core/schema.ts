@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { CHANNELS } from './channels.ts';
+import { CHANNELS, PURPOSES } from './channels.ts';
 
 /** Makes the schema of a value that may be null. */
 export const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
@@ -16,6 +16,9 @@ export const id = (description?: string) =>
 /** The schema of a channel: SMS, RCS or WHATSAPP. */
 export const channelName = (description?: string) =>
   Type.Enum([...CHANNELS], { type: 'string', ...(description !== undefined && { description }) });
+
+/** The schema of a purpose: marketing, transactional, otp or service. */
+export const purposeSchema = (description: string) => Type.Enum([...PURPOSES], { type: 'string', description });
 
 /**
  * Returns a valid value without the fields that its schema does not have, at any depth. For values stored as JSON: all

@@ -129,6 +129,7 @@ const RECORD: readonly Column[] = [
     sql`CASE WHEN s.credit_returned THEN 0 ELSE trim_scale(m.price_micros::numeric / 1000000) END`,
   ),
   column('campaignId', 'number', sql`m.campaign_id`),
+  column('purpose', 'plain', sql`m.purpose`),
   column('possibleDuplicate', 'plain', sql`coalesce(s.possible_duplicate, false)::text`),
   column('errorCode', 'text', sql`s.error_code`),
   column('errorMessage', 'text', sql`s.error_text`),

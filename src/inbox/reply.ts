@@ -12,6 +12,7 @@ import type { Clock } from '../core/time.ts';
 import { listMediaLinks, mediaForSend } from '../media/media.ts';
 import { createMediaLinks } from '../media/store.ts';
 import type { Accept } from '../messages/accept.ts';
+import { purposeOfContent } from '../messages/billing.ts';
 import { readDestination } from '../messages/consent.ts';
 import type { OnAnswer } from '../messages/keywords.ts';
 import { type Draft, newDraft, REFUSALS, type Refusal, type Verdict } from '../messages/read-send.ts';
@@ -207,7 +208,12 @@ export async function composeReply(deps: Deps, actor: Tenant, ends: Endpoints, i
   return { draft: fromInbox(draft), messageType: template ? 'TEMPLATE' : 'TEXT', media: null, file: null };
 }
 
-const fromInbox = (draft: Draft): Draft => ({ ...draft, source: 'INBOX', isKnownNumber: true });
+const fromInbox = (draft: Draft): Draft => ({
+  ...draft,
+  source: 'INBOX',
+  isKnownNumber: true,
+  purpose: purposeOfContent(draft.content, draft.template) ?? 'service',
+});
 
 async function composeTextOrTemplate(
   deps: Deps,

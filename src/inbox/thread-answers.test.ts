@@ -33,7 +33,7 @@ const carryOut = () => {
 test('what a keyword answered is in the thread of the person, a copy to a colleague in none', async () => {
   const { accountId } = inbox.account;
   const texts = { keyword: 'hours', answer: 'We open at 8', forwardTo: COLLEAGUE };
-  const rule = { ...texts, number: null, fault: null, faultAt: null };
+  const rule = { ...texts, number: null, purpose: 'service', fault: null, faultAt: null } as const;
   await KEYWORD_RULES.add(inbox.deps.pool, systemAuthor(accountId), rule);
   await inbox.write('Hours?', { from: PERSON });
   expect(await carryOut()).toBe(2);

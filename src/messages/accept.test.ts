@@ -132,6 +132,7 @@ describe('what is accepted', () => {
       want_receipt: false,
       valid_until: validUntil,
       price_category: null,
+      purpose: null,
       price_micros: 0,
       refund_undelivered: false,
       api_key_id: 1,

@@ -386,9 +386,14 @@ function passBy({ passage, passed }: Stored, queued: Queued): Queued[] {
 }
 
 const toFallback = ({
-  message: { accountId, id },
-  draft: { nextChannels = [], scheduledAt },
-}: Prepared): NewFallback[] => (nextChannels.length === 0 ? [] : [{ accountId, id, from: scheduledAt, nextChannels }]);
+  asksCalendar,
+  message: { accountId, id, scheduledAt },
+  draft: { nextChannels = [] },
+}: Prepared): NewFallback[] => {
+  if (nextChannels.length === 0) return [];
+  const next = asksCalendar ? nextChannels.map((one) => ({ ...one, respectCalendar: true as const })) : nextChannels;
+  return [{ accountId, id, from: scheduledAt, nextChannels: next }];
+};
 
 const toTrace = ({ message: { accountId, id }, draft: { caller, priority } }: Prepared): NewTrace[] =>
   caller?.mark === 'follow' && priority === 0
@@ -399,12 +404,13 @@ const toReceiptRequest = ({ message: { accountId, id }, draft: { smpp } }: Prepa
   smpp ? [{ ...smpp, accountId, messageId: id, shownId: smpp.showId(id) }] : [];
 
 /** Returns the verdict on a message that is stored. */
-export const accepted = ({ message, unicode }: Prepared): Verdict => ({
+export const accepted = ({ message, unicode, hold }: Prepared): Verdict => ({
   kind: 'accepted',
   messageId: message.id,
   parts: message.parts,
   unicode,
   ...(message.askedSender !== null && { sender: message.sender }),
+  ...(hold && { hold }),
 });
 
 /**
@@ -463,10 +469,10 @@ function queuedOf(items: readonly Prepared[]): Queued[] {
   const open = new Map<string, { ids: string[]; messages: NewMessage[] }>();
   const queued: Queued[] = [];
   for (const { message, draft, connectionIds, onUnknown } of items) {
-    const { accountId } = message;
+    const { accountId, scheduledAt } = message;
     const [connectionId, ...alternates] = connectionIds;
     if (connectionId === undefined) continue;
-    const { priority, scheduledAt } = draft;
+    const { priority } = draft;
     const key = `${accountId}/${connectionIds.join()}/${priority}/${onUnknown}/${scheduledAt?.getTime() ?? ''}`;
     let entry = open.get(key);
     if (!entry || entry.ids.length >= CHUNK_SIZE) {

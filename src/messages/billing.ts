@@ -1,4 +1,5 @@
-import type { Channel, RichChannel } from '../core/channels.ts';
+import type { TrafficType } from '../channels/carrier.ts';
+import type { Channel, Purpose, RichChannel } from '../core/channels.ts';
 import { as, columns, type Db, many, type RowOf, sql, textArray } from '../core/db/query.ts';
 import { callingCodeOf, DEFAULT_NUMBER_RULES, type NumberRules, numberForPrefix, personOf } from '../core/phone.ts';
 import { listPricesOf, PRICE_CATEGORIES, type PriceCategory, type PriceWindow } from '../money/prices.ts';
@@ -21,6 +22,33 @@ export type BilledTemplate = {
   readonly message: Json | null;
   readonly hasPlaceholders: boolean;
 };
+
+const PURPOSE_OF_CATEGORY: Readonly<Record<string, Purpose>> = {
+  marketing: 'marketing',
+  utility: 'transactional',
+  authentication: 'otp',
+};
+const PURPOSE_OF_TRAFFIC: Readonly<Record<TrafficType, Purpose>> = {
+  AUTHENTICATION: 'otp',
+  TRANSACTION: 'transactional',
+  PROMOTION: 'marketing',
+  SERVICEREQUEST: 'service',
+  ACKNOWLEDGEMENT: 'service',
+};
+
+/** Returns the purpose of a category of WhatsApp templates, in lower case; null if there is none. */
+export const purposeOfCategory = (category: string | null | undefined): Purpose | null =>
+  PURPOSE_OF_CATEGORY[category ?? ''] ?? null;
+
+/** Returns the purpose that the network takes a message for; null if its content does not tell. */
+export function purposeOfContent(
+  content: StoredContent | null | undefined,
+  template: BilledTemplate | null | undefined,
+): Purpose | null {
+  if (!content) return null;
+  if (content.channel === 'RCS') return content.trafficType ? PURPOSE_OF_TRAFFIC[content.trafficType] : null;
+  return purposeOfCategory(template?.category);
+}
 
 /** A message and its content, as far as they decide its category. */
 type Billed = {

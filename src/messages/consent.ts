@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { findAccount, updateHasOptOuts } from '../accounts/accounts.ts';
 import { type Author, operatorAuthor, recordAudit } from '../accounts/audit.ts';
 import type { Actor } from '../core/actor.ts';
-import { CHANNEL, CHANNELS, type Channel } from '../core/channels.ts';
+import { CHANNEL, CHANNELS, type Channel, type Purpose } from '../core/channels.ts';
 import { type CommandContext, table } from '../core/cli.ts';
 import { bigint, insertRows, rowsOf, text } from '../core/db/columns.ts';
 import { as, columns, type Db, many, type RowOf, sql } from '../core/db/query.ts';
@@ -21,10 +21,10 @@ import {
 import { underOtherAddresses } from './person-aliases.ts';
 
 /** The purpose of messages that people can stop alone; `*` stands for all messages. */
-export type Purpose = '*' | 'marketing';
+export type StoppedPurpose = '*' | Extract<Purpose, 'marketing'>;
 
 /** Returns true if a number, in E.164, has opted out of messages on a channel: of all of them, or of one purpose. */
-export type IsOptedOut = (channel: Channel, phoneNumber: string, purpose?: Purpose) => boolean;
+export type IsOptedOut = (channel: Channel, phoneNumber: string, purpose?: StoppedPurpose) => boolean;
 type Sender = Pick<Actor, 'accountId' | 'hasOptOuts'> & Partial<Pick<Actor, 'numberRules'>>;
 
 /** A message to a number: as its client wrote it or, if `isKnownNumber`, in E.164. */
@@ -306,7 +306,7 @@ const OPTED_OUT = columns({
   accountId: as<number>('u.account_id'),
   phoneNumber: as<string>('u.person'),
   channel: as<Channel>('u.channel'),
-  purpose: as<Purpose>('o.purpose'),
+  purpose: as<StoppedPurpose>('o.purpose'),
 });
 
 const ON_PERSON = sql`o.account_id = u.account_id AND o.person = u.person AND o.channel = u.channel`;
@@ -331,7 +331,7 @@ const OPT_OUT = columns({
   source: as<OptOutSource | 'NETWORK'>('source'),
   createdAt: as<Date>('created_at'),
 });
-const PURPOSE = columns({ purpose: as<Purpose>('purpose') });
+const PURPOSE = columns({ purpose: as<StoppedPurpose>('purpose') });
 /** An opt-out as an account sees it. */
 type OptOutRow = RowOf<typeof OPT_OUT>;
 

@@ -27,6 +27,8 @@ export type NextChannel = FollowRule & {
   readonly sender: string;
   readonly body: string;
   readonly content: Content | null;
+  /** True if it waits for the hours of the calendar, as the first message did. */
+  readonly respectCalendar?: true;
 };
 
 /** The key of a message. */

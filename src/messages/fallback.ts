@@ -247,13 +247,14 @@ async function recordNext(tx: Db, { message, next }: DueMessage, { id, text }: {
   ]);
 }
 
-const toDraft = ({ message, next: { channel, sender, body, content }, later }: DueMessage): Draft =>
+const toDraft = ({ message, next: { channel, sender, body, content, respectCalendar }, later }: DueMessage): Draft =>
   newDraft({
     ...inheritedOf(message),
     channel,
     sender,
     body,
     content,
+    respectCalendar,
     nextChannels: later,
     isFollowing: true,
     isKnownNumber: true,

@@ -38,7 +38,7 @@ beforeAll(async () => {
   const connectionId =
     (await insertConnection(pool, { name: 'main', kind: 'smpp', sandbox: false, settings: {} }))?.id ?? 0;
   const route = { channel: 'SMS', prefix: '39', connectionId, priority: 100, network: '22201' } as const;
-  await insertConditionalRoute(pool, { ...route, accountId: null, sender: null, hours: null });
+  await insertConditionalRoute(pool, { ...route, accountId: null, sender: null, hours: null, purpose: null });
   const outside = {
     secretKey: createSecretKey(Buffer.alloc(32, 1)),
     guard: createGuard({ allowedBlocks: ['127.0.0.0/8'], ports: [443] }),

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { collection } from '../accounts/collection.ts';
+import type { Purpose } from '../core/channels.ts';
 import { sql } from '../core/db/query.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
 import { type FieldError, invalidFields } from '../core/errors.ts';
@@ -8,7 +9,7 @@ import { assertScope, requireScope } from '../core/http/auth.ts';
 import { idempotentTx } from '../core/http/idempotency.ts';
 import type { Guard } from '../core/outbound.ts';
 import type { Outbound } from '../core/outbound-post.ts';
-import { id, instant, orNull } from '../core/schema.ts';
+import { id, instant, orNull, purposeSchema } from '../core/schema.ts';
 import { findUrlFault } from '../webhooks/endpoints.ts';
 import { consentWordOf } from './consent.ts';
 import { type KeywordRule, RULE } from './keyword-store.ts';
@@ -48,6 +49,7 @@ const RuleIn = Type.Object({
   keyword: Keyword,
   answer: Type.Optional(Answer),
   forwardTo: Type.Optional(ForwardTo),
+  purpose: Type.Optional(purposeSchema('Of the reply; by default service.')),
 });
 const RulePatch = Type.Partial(RuleIn);
 const RuleId = Type.Object({ id: id() });
@@ -58,6 +60,7 @@ const RuleOut = Type.Object({
   keyword: Type.String(),
   answer: orNull(Type.String()),
   forwardTo: orNull(Type.String()),
+  purpose: purposeSchema('Of the reply.'),
   fault: orNull(Type.String({ description: 'Reason why the last reply or copy was not sent. Null: none failed.' })),
   faultAt: orNull(instant('UTC')),
   createdAt: instant('UTC'),
@@ -69,6 +72,7 @@ const toRuleOut = (rule: KeywordRule): Static<typeof RuleOut> => ({
   keyword: rule.keyword,
   answer: rule.answer,
   forwardTo: rule.forwardTo,
+  purpose: rule.purpose,
   fault: rule.fault,
   faultAt: rule.faultAt?.toISOString() ?? null,
   createdAt: rule.createdAt.toISOString(),
@@ -121,9 +125,9 @@ export function keywordRoutes(app: App, { pool, answers, config, outbound }: Key
     handler: idempotentTx({ pool, answers }, 201, async (request, tx) => {
       const { actor, body } = request;
       if (sends(body)) assertScope(request, 'SMS');
-      const { number = null, answer = null, forwardTo = null, keyword } = body;
+      const { number = null, answer = null, forwardTo = null, purpose = 'service', keyword } = body;
       return toRuleOut(
-        await KEYWORD_RULES.add(tx, actor, await checked({ number, answer, forwardTo, keyword }, context)),
+        await KEYWORD_RULES.add(tx, actor, await checked({ number, answer, forwardTo, purpose, keyword }, context)),
       );
     }),
   });
@@ -177,7 +181,7 @@ type KeywordContext = {
 export const KEYWORD_RULES = collection({
   table: 'keyword_rule',
   columns: RULE,
-  fields: ['number', 'keyword', 'answer', 'forwardTo', 'fault', 'faultAt'],
+  fields: ['number', 'keyword', 'answer', 'forwardTo', 'purpose', 'fault', 'faultAt'],
   order: sql`r.keyword, r.number NULLS FIRST`,
   max: 1000,
   full: 'An account may have at most 1000 rules',
@@ -197,15 +201,17 @@ type RuleInput = {
   readonly keyword: string;
   readonly answer: string | null;
   readonly forwardTo: string | null;
+  readonly purpose: Purpose;
 };
 
 /** Reads a rule, which has not failed yet. Errors: 400 naming the invalid fields. */
-async function checked({ number, keyword, answer, forwardTo }: RuleInput, context: KeywordContext) {
+async function checked({ number, keyword, answer, forwardTo, purpose }: RuleInput, context: KeywordContext) {
   const rule = {
     number: number === null ? null : number.replace(/^\+/, ''),
     keyword: plainText(keyword),
     answer,
     forwardTo,
+    purpose,
     fault: null,
     faultAt: null,
   };

@@ -1,4 +1,4 @@
-import type { Channel } from '../core/channels.ts';
+import type { Channel, Purpose } from '../core/channels.ts';
 import { bigint, insertRows, smallint, text } from '../core/db/columns.ts';
 import { as, columns, type Db, exec, many, maybeOne, plainArray, type RowOf, sql } from '../core/db/query.ts';
 
@@ -14,6 +14,8 @@ export const RULE = columns({
   answer: as<string | null>('r.answer'),
   /** An https URL, an email address or an E.164 number. */
   forwardTo: as<string | null>('r.forward_to'),
+  /** The purpose of the reply. */
+  purpose: as<Purpose>('r.purpose'),
   /** Reason why the last reply or copy was not sent. */
   fault: as<string | null>('r.fault'),
   faultAt: as<Date | null>('r.fault_at'),

@@ -52,7 +52,14 @@ beforeEach(() =>
 const PERSON = '393331234567';
 const NUMBER = '393399957020';
 
-const NO_RULE = { number: null, answer: null, forwardTo: null, fault: null, faultAt: null };
+const NO_RULE = {
+  number: null,
+  answer: null,
+  forwardTo: null,
+  purpose: 'service' as const,
+  fault: null,
+  faultAt: null,
+};
 const rule = (keyword: string, { accountId: owner = accountId, ...more }: Partial<db.KeywordRule> = {}) =>
   KEYWORD_RULES.add(pool, systemAuthor(owner), { ...NO_RULE, keyword, ...more });
 

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { every, type Task } from '../core/background.ts';
-import type { Channel } from '../core/channels.ts';
+import type { Channel, Purpose } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { foldText } from '../core/fold.ts';
@@ -60,6 +60,8 @@ type Action = {
   readonly target: string;
   /** The text of a reply; null for a copy. */
   readonly answer: string | null;
+  /** The purpose of a reply. */
+  readonly purpose: Purpose;
 };
 type Wanted = { readonly action: Action; readonly pair: db.Pair };
 
@@ -68,8 +70,8 @@ function actionsOf(message: Received, rules: readonly db.KeywordRule[]): Wanted[
   if (consentWordOf(body) === 'stop') return [];
   const rule = findRule(rules, { number, text: body });
   if (rule === undefined) return [];
-  const { id: ruleId, keyword, answer, forwardTo } = rule;
-  const common = { accountId, inboundId, ruleId, keyword };
+  const { id: ruleId, keyword, answer, forwardTo, purpose } = rule;
+  const common = { accountId, inboundId, ruleId, keyword, purpose };
   const person = toE164(source);
   const isAnswered = answer !== null && channel === 'SMS' && person !== null;
   // A copy to the sender would come back.
@@ -178,6 +180,7 @@ async function sendMessage({ accept, onAnswer }: KeywordDeps, action: Due): Prom
     isKnownNumber: true,
     sender: LONG_NUMBER.test(number) ? (toE164(number) ?? number) : number,
     body: answer ?? `+${source}: ${body}`,
+    purpose: isAnswer ? action.purpose : 'service',
   });
   await accept.once({ accountId, keyId: null, userId: null }, [draft], {
     async claim(tx) {

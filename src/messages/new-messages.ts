@@ -1,4 +1,4 @@
-import type { Channel } from '../core/channels.ts';
+import type { Channel, Purpose } from '../core/channels.ts';
 import {
   bigint,
   boolean,
@@ -165,6 +165,8 @@ export type NewMessage = {
   readonly refundUndelivered: boolean;
   /** The category of its price; null if none. */
   readonly priceCategory: string | null;
+  /** Null if it has none. */
+  readonly purpose: Purpose | null;
   /** The API key that requested the message; null when a person with a password did. */
   readonly apiKeyId: number | null;
   /** The person who requested the message; null when an API key did. */
@@ -215,6 +217,7 @@ export const newMessage = ({
   validUntil = null,
   scheduledAt = null,
   priceCategory,
+  purpose,
   campaignId = null,
   keepsReserve = false,
   accountId,
@@ -256,6 +259,7 @@ export const newMessage = ({
   priceMicros,
   refundUndelivered,
   priceCategory,
+  purpose,
   apiKeyId,
   userId,
   smppCredentialId,
@@ -270,16 +274,25 @@ export const INHERITED = columns({
   destination: as<string>('m.destination'),
   simulation: as<boolean>('m.simulation'),
   validUntil: as<Date | null>('m.valid_until'),
+  purpose: as<Purpose | null>('m.purpose'),
 });
 export type Inherited = RowOf<typeof INHERITED>;
 
 /** Picks the inherited fields of a message. */
-export const inheritedOf = ({ clientId, source, destination, simulation, validUntil }: Inherited): Inherited => ({
+export const inheritedOf = ({
   clientId,
   source,
   destination,
   simulation,
   validUntil,
+  purpose,
+}: Inherited): Inherited => ({
+  clientId,
+  source,
+  destination,
+  simulation,
+  validUntil,
+  purpose,
 });
 
 // Accessors, because this is the hottest insert: reading fields by key takes 0.1 µs more per message.
@@ -308,6 +321,7 @@ const MESSAGE_FIELDS: RowColumns<NewMessage> = once({
   priceMicros: bigint((r) => r.priceMicros),
   refundUndelivered: boolean((r) => r.refundUndelivered),
   priceCategory: text((r) => r.priceCategory),
+  purpose: text((r) => r.purpose),
   apiKeyId: bigint((r) => r.apiKeyId),
   userId: bigint((r) => r.userId),
   smppCredentialId: bigint((r) => r.smppCredentialId),

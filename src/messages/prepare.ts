@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { Actor } from '../core/actor.ts';
 import { mapInSlices } from '../core/background.ts';
-import { isRich, isRoutedBySender, isSmsSender } from '../core/channels.ts';
+import { isRich, isRoutedBySender, isSmsSender, type Purpose } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
 import { newId, newSingleId } from '../core/ids.ts';
 import { DEFAULT_NUMBER_RULES, type NumberRules } from '../core/phone.ts';
@@ -24,7 +24,8 @@ import {
 import { countParts, fitOneMessage, roomBeside } from '../smpp/text.ts';
 import { decodeTlvs, encodeTlvs } from '../smpp/wire.ts';
 import { isStorable } from '../templates/content.ts';
-import { billingOf, NO_WINDOWS, type WindowsOf } from './billing.ts';
+import { billingOf, NO_WINDOWS, purposeOfContent, type WindowsOf } from './billing.ts';
+import { type Hold, holdOf, isUnderLaws, type Limits, placeOf } from './calendar.ts';
 import { type IsOptedOut, readDestination } from './consent.ts';
 import type { NewMessage } from './new-messages.ts';
 import type { Draft, Refusal } from './read-send.ts';
@@ -43,6 +44,8 @@ export type Lookups = {
   readonly networks: NetworkFinder;
   readonly tlvTags: TlvTags;
   readonly dltTemplates: DltTemplates;
+  /** The clock of the calendar; omitted: that of the machine. */
+  readonly now?: () => Date;
 };
 
 /** A message that may be stored, with the additional data for the queue and the response. */
@@ -55,7 +58,13 @@ export type Prepared = {
   readonly connectionIds: readonly number[];
   /** Action when it is never answered. */
   readonly onUnknown: OnUnknown;
+  /** True if the calendar was asked. */
+  readonly asksCalendar?: true;
+  /** Set if it waits because of the calendar. */
+  readonly hold?: Hold;
 };
+
+const LAWS_ONLY: Limits = { laws: true, quietHours: null };
 
 type Filling<T> = { -readonly [Key in keyof T]: T[Key] };
 
@@ -68,6 +77,8 @@ type Work = Omit<Filling<Prepared>, 'message'> & {
   readonly networkOf: NetworkOf;
   readonly windowsOf: WindowsOf;
   readonly numberRules: NumberRules;
+  /** True if the account has its marketing messages wait. */
+  readonly respectsCalendar: boolean;
   unitMicros: number;
   /** Explains a rejection beyond its reason. */
   hint?: string;
@@ -86,6 +97,23 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
       const read = readDestination(work.draft, work.numberRules);
       if ('fault' in read) return read.fault;
       work.message.destination = read.e164;
+      return null;
+    },
+  ],
+  [
+    'calendar',
+    (work) => {
+      const { draft, message } = work;
+      const isAsked = draft.respectCalendar || (work.respectsCalendar && message.purpose === 'marketing');
+      if (!isAsked || !isUnderLaws(message.purpose) || message.destination === '') return null;
+      work.asksCalendar = true;
+      const at = message.scheduledAt ?? work.tables.now?.() ?? new Date();
+      const hold = holdOf(placeOf(message.destination), LAWS_ONLY, at);
+      if (hold === null) return null;
+      const byMs = hold.until.getTime() - at.getTime();
+      message.scheduledAt = hold.until;
+      message.validUntil &&= new Date(message.validUntil.getTime() + byMs);
+      work.hold = hold;
       return null;
     },
   ],
@@ -153,10 +181,9 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
   ],
   [
     'consent',
-    ({ isOptedOut, draft, message: { channel, destination } }) => {
+    ({ isOptedOut, message: { channel, destination, purpose } }) => {
       if (isOptedOut(channel, destination)) return 'opted_out';
-      const isMarketing = draft.content && 'marketing' in draft.content;
-      return isMarketing && isOptedOut(channel, destination, 'marketing') ? 'marketing_stopped' : null;
+      return purpose === 'marketing' && isOptedOut(channel, destination, 'marketing') ? 'marketing_stopped' : null;
     },
   ],
   [
@@ -194,11 +221,16 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
  * Returns the properties of a message on which routes depend. Messages with a user data header are parts of a longer
  * text, which must arrive as from one sender, so all to a person go the same way.
  */
-const trafficOf = ({ draft, message: { accountId, id, destination, sender }, networkOf }: Work): Traffic => ({
+const trafficOf = ({
+  draft,
+  message: { accountId, id, destination, sender, scheduledAt, purpose },
+  networkOf,
+}: Work): Traffic => ({
   accountId,
   sender,
   network: networkOf(destination),
-  at: draft.scheduledAt,
+  purpose,
+  at: scheduledAt,
   key: id === '' || draft.udh || draft.binary ? destination : id,
   salt: 0,
 });
@@ -214,7 +246,7 @@ function contentFault({ channel, content, body }: Draft): Refusal | null {
  * requested it.
  */
 export type Requester = Pick<Actor, 'accountId' | 'keyId' | 'userId'> &
-  Partial<Pick<Actor, 'numberRules'>> & { readonly smppCredentialId?: number };
+  Partial<Pick<Actor, 'numberRules' | 'sendingRules'>> & { readonly smppCredentialId?: number };
 
 /** Findings about the recipients of drafts. */
 type Known = Pick<Work, 'findSticky' | 'networkOf' | 'windowsOf'>;
@@ -271,6 +303,7 @@ const begin = (by: Examiner, draft: Draft, tables: Lookups, { id, ...found }: Fo
   connectionIds: [],
   onUnknown: 'hold',
   numberRules: by.numberRules ?? DEFAULT_NUMBER_RULES,
+  respectsCalendar: by.sendingRules?.respectsCalendar ?? false,
   tables,
   ...found,
   unitMicros: 0,
@@ -282,6 +315,8 @@ export type Examined = {
   /** The number in E.164; null when the draft has no valid one. */
   readonly destination: string | null;
   readonly parts: number;
+  /** The rule of the calendar for which it would wait; null: it would be sent at its time. */
+  readonly hold: Hold | null;
   /** The price of the whole message; null when none is known. */
   readonly priceMicros: number | null;
   /** The price of a part on SMS, or of the message elsewhere; null when none is known. */
@@ -311,10 +346,14 @@ export function examine(
     refusals,
     destination: destination || null,
     parts,
+    hold: work.hold ?? null,
     priceMicros: priced ? priceMicros : null,
     unitMicros: priced ? work.unitMicros : null,
   };
 }
+
+const purposeOf = ({ sendingRules }: Examiner, { purpose, content, template }: Draft): Purpose | null =>
+  purpose ?? purposeOfContent(content, template) ?? sendingRules?.purpose ?? null;
 
 /**
  * Makes the row of a message before the steps. Every field is written out, so that a field added to messages does not
@@ -347,6 +386,7 @@ const toMessage = (by: Examiner, draft: Draft, id: string): NewMessage => ({
   priceMicros: 0,
   refundUndelivered: false,
   priceCategory: null,
+  purpose: purposeOf(by, draft),
   apiKeyId: by.keyId ?? null,
   userId: by.keyId === null ? (by.userId ?? null) : null,
   smppCredentialId: by.smppCredentialId ?? null,

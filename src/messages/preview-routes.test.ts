@@ -66,6 +66,7 @@ describe('on SMS', () => {
         country: 'IT',
         unitPrice: 0.04,
         price: 0.08,
+        held: null,
         currency: 'EUR',
         valid: true,
         problems: [],

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readGivenTlvs } from '../channels/message-tlvs.ts';
-import type { Channel } from '../core/channels.ts';
+import type { Channel, Purpose } from '../core/channels.ts';
 import { type FieldError, invalidFields } from '../core/errors.ts';
 import { withAmounts } from '../core/money.ts';
 import { NUMBER_FAULTS } from '../core/phone.ts';
@@ -12,6 +12,7 @@ import { isInGroup, udhFault } from '../smpp/text.ts';
 import type { StoredContent } from '../templates/content.ts';
 import type { ReceiptRequest } from '../webhooks/smpp-outbox.ts';
 import type { BilledTemplate } from './billing.ts';
+import type { Hold } from './calendar.ts';
 import type { NextChannel } from './fallback-store.ts';
 import type { BulkIn, MessageServerIn, SendIn } from './send-schema.ts';
 
@@ -55,7 +56,15 @@ export function readMessageServer(body: MessageServerIn, now: Date, maxScheduleD
 /** Fields that both bodies have in common. */
 type SendOptions = Pick<
   MessageServerIn,
-  'placeholders' | 'udhData' | 'enableNotification' | 'scheduledDate' | 'validityPeriod' | 'simulation' | 'tlvs'
+  | 'placeholders'
+  | 'udhData'
+  | 'enableNotification'
+  | 'scheduledDate'
+  | 'validityPeriod'
+  | 'simulation'
+  | 'tlvs'
+  | 'purpose'
+  | 'respectCalendar'
 >;
 
 /** Returns the text with its placeholders filled, if the request has values for any. */
@@ -74,6 +83,8 @@ function optionsOfSend(options: SendOptions, now: Date) {
     validUntil: readValidity(options.validityPeriod, scheduledAt ?? now),
     scheduledAt,
     ...(options.tlvs && { tlvs: octetsOf(options.tlvs) }),
+    purpose: options.purpose,
+    respectCalendar: options.respectCalendar,
   };
 }
 
@@ -138,6 +149,8 @@ export function readBulk(bulk: BulkIn, now: Date, maxScheduleDays?: number): Dra
       scheduledAt: readSchedule(message.scheduling),
       validUntil: readValidity(message.validityPeriod, readSchedule(message.scheduling) ?? now),
       priority: 1,
+      purpose: message.purpose ?? bulk.purpose,
+      respectCalendar: bulk.respectCalendar,
       ...contentOf(message),
       ...optionsOf(bulk),
     });
@@ -203,6 +216,10 @@ export type Draft = {
   readonly content?: StoredContent | null;
   /** The template of the content, for its price. */
   readonly template?: BilledTemplate | null;
+  /** By default that of its template, then that of the API key or the account. */
+  readonly purpose?: Purpose | null | undefined;
+  /** True if it waits for the hours that the rules of the recipient's country allow. */
+  readonly respectCalendar?: boolean | undefined;
   /**
    * Bytes sent instead of a text, after the user data header, which may be empty: 8-bit data, or with a `dataCoding` a
    * part of a text that is not readable by itself.
@@ -300,6 +317,8 @@ export type Verdict =
       readonly parts: number;
       readonly unicode: boolean;
       readonly sender?: string;
+      /** Set if it waits because of the calendar. */
+      readonly hold?: Hold;
     }
   | {
       readonly kind: 'refused';
@@ -322,6 +341,7 @@ export const reasonOf = ({ refusal, shortage, hint }: Extract<Verdict, { kind: '
 export function contentHash(draft: Draft): Buffer {
   const { channel, destination, sender, body, content, binary, dataCoding, tlvs, udh, simulation, nextChannels } =
     draft;
+  const { purpose } = draft;
   const number = /^[+\d(]/.test(destination) ? destination.replace(/[\s().\-/]/g, '') : destination;
   const hash = createHash('sha256').update(JSON.stringify([channel, number, sender, body, simulation]));
   if (content) hash.update(JSON.stringify(content));
@@ -329,6 +349,7 @@ export function contentHash(draft: Draft): Buffer {
   if (udh) hash.update(udh);
   if (binary) hash.update(binary.udh).update('\0').update(binary.data);
   if (tlvs) hash.update('\0').update(tlvs);
+  if (purpose) hash.update(`\0${purpose}`);
   if (dataCoding !== undefined && isInGroup(dataCoding)) hash.update(`\0${dataCoding}`);
   return hash.digest();
 }

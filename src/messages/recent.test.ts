@@ -14,6 +14,7 @@ const message = (id: string, body = 'Hello'): NewMessage =>
     destination: '+351912345678',
     body,
     priceCategory: null,
+    purpose: null,
     priceMicros: 0,
     refundUndelivered: false,
     apiKeyId: null,

@@ -4,7 +4,17 @@ import { orNull } from '../core/schema.ts';
 import type { WantedFile } from '../media/media.ts';
 import { mediaReference } from '../media/store.ts';
 import { RcsBody, trafficType } from '../templates/schema.ts';
-import { clientIdFields, Fallback, PhoneNumber, Reasons, Sender, Text, WhatsappPerson } from './send-schema.ts';
+import {
+  clientIdFields,
+  Fallback,
+  held,
+  PhoneNumber,
+  purposeFields,
+  Reasons,
+  Sender,
+  Text,
+  WhatsappPerson,
+} from './send-schema.ts';
 
 const BoundedText = (maxLength: number, description: string) => Type.String({ minLength: 1, maxLength, description });
 const link = Type.Optional(
@@ -150,6 +160,7 @@ const mediaOf = ({ type, link: from, mediaId: id, caption: captionText, fileName
 const shared = {
   destination: PhoneNumber,
   ...clientIdFields,
+  ...purposeFields,
   enableNotification: Type.Optional(
     Type.Boolean({ description: 'Ask for a delivery receipt (default true; always with a fallback).' }),
   ),
@@ -283,7 +294,7 @@ export const RCS_EXAMPLE: Static<typeof RcsSendIn> = {
 };
 export type RcsSendIn = Static<typeof RcsSendIn>;
 
-const Result = Type.Object({ accepted: Type.Boolean(), reasons: Reasons });
+const Result = Type.Object({ accepted: Type.Boolean(), reasons: Reasons, ...held });
 const answerOf = (results: Record<string, typeof Result>) =>
   Type.Object(
     {

@@ -75,6 +75,8 @@ export async function readWhatsappSend(
     ...faultsOfUserId(input),
   ]);
   const composed = await composeWhatsapp(db, account, input);
+  if (composed.template?.category === 'marketing' && input.purpose !== undefined && input.purpose !== 'marketing')
+    throw invalidFields([{ field: 'purpose', message: 'must be marketing: the network takes the template for that' }]);
   const nextChannels = await readNextChannels(db, account, input, 'WHATSAPP');
   return newDraft({
     channel: 'WHATSAPP',
@@ -130,6 +132,8 @@ type Shared = Pick<
   | 'scheduledDate'
   | 'validityPeriod'
   | 'simulation'
+  | 'purpose'
+  | 'respectCalendar'
 >;
 
 function scheduleFaults({ scheduledDate }: Shared, now: Date, maxScheduleDays?: number): FieldError[] {
@@ -152,6 +156,8 @@ function sharedFields(input: Shared, now: Date, nextChannels: readonly NextChann
     wantReceipt: nextChannels.length > 0 || (input.enableNotification ?? true),
     validUntil: readValidity(input.validityPeriod, scheduledAt ?? now),
     scheduledAt,
+    purpose: input.purpose,
+    respectCalendar: input.respectCalendar,
   };
 }
 

@@ -18,9 +18,11 @@ import { findBodyErrors as faultsOfRcsBody } from '../templates/schema.ts';
 import { findWindows } from './billing.ts';
 import { createConsentCheck } from './consent.ts';
 import { type Examined, examine, type Lookups } from './prepare.ts';
-import { type Draft, newDraft, REFUSALS, type Refusal } from './read-send.ts';
+import { type Draft, newDraft, REFUSALS, type Refusal, readSchedule } from './read-send.ts';
 import { type CheckedContent, checkRcs, checkWhatsapp } from './rich.ts';
 import { faultsOfBody, RcsSendIn, WhatsappSendIn } from './rich-schema.ts';
+import { HoldOut, purposeFields } from './send-schema.ts';
+import { toHoldOut } from './send-response.ts';
 
 /** The schema accepts incomplete fields: they are reported in `problems` and not by 400. */
 const destination = Type.Optional(Type.String({ maxLength: 50, description: 'The number in E.164.' }));
@@ -32,11 +34,15 @@ const sender = (description: string) => Type.Optional(Type.String({ maxLength: 1
 const rcs = RcsSendIn.properties;
 const whatsapp = WhatsappSendIn.properties;
 
+/** What decides when the message is sent. */
+const timing = { ...purposeFields, scheduledDate: rcs.scheduledDate };
+
 const SmsPreview = Type.Object({
   channel: Type.Literal('SMS'),
   destination,
   sender: sender('The sender, as in senderName.'),
   text: Type.Optional(Type.String({ maxLength: 10_000 })),
+  ...timing,
 });
 const WhatsappPreview = Type.Object({
   channel: Type.Literal('WHATSAPP'),
@@ -44,6 +50,7 @@ const WhatsappPreview = Type.Object({
   sender: sender('The phoneNumberId. Required for a template that is given by its name.'),
   template: whatsapp.template,
   body: whatsapp.body,
+  ...timing,
 });
 const RcsPreview = Type.Object({
   channel: Type.Literal('RCS'),
@@ -52,6 +59,7 @@ const RcsPreview = Type.Object({
   templateId: rcs.templateId,
   variables: rcs.variables,
   body: rcs.body,
+  ...timing,
 });
 
 /** The same contents as in sends; every field except the channel may be omitted. */
@@ -75,6 +83,7 @@ const PreviewOut = Type.Object({
   country: orNull(Type.String({ description: 'The country of the number: ISO 3166-1 alpha-2.' })),
   unitPrice: shownAmount('The price of a part on SMS, of a message elsewhere; null while it is unknown.'),
   price: shownAmount('The price of the message; null while it is unknown.'),
+  held: orNull({ ...HoldOut, description: 'The rule of the calendar for which it would wait; null: for none.' }),
   currency: Type.String(),
   valid: Type.Boolean({ description: 'True if the given fields have no problems.' }),
   problems: Type.Array(Type.Object({ field: Type.String(), message: Type.String() })),
@@ -115,7 +124,7 @@ export function previewRoutes(app: App, deps: PreviewRouteDeps): void {
   });
 }
 
-type Sender = Pick<Actor, 'accountId' | 'hasOptOuts' | 'operations' | 'numberRules'>;
+type Sender = Pick<Actor, 'accountId' | 'hasOptOuts' | 'operations' | 'numberRules' | 'sendingRules'>;
 
 /**
  * Previews a send: its text, its price and the reasons for a rejection, found by the same steps as in a send. Nothing
@@ -139,6 +148,7 @@ async function previewMessage(
     channel: input.channel,
     text: draft.body,
     ...measure(draft, found),
+    held: found.hold && toHoldOut(found.hold),
     country: found.destination === null ? null : countryOf(found.destination),
     ...priceOf(found, actor),
     currency: balance?.currency ?? 'EUR',
@@ -191,6 +201,10 @@ const draftOf = (input: PreviewIn, composed: Content['composed']): Draft =>
     sender: input.channel === 'RCS' ? bareAgentId(input.sender ?? '') : (input.sender ?? ''),
     body: input.channel === 'SMS' ? (input.text ?? '') : (composed?.body ?? ''),
     content: composed?.content ?? null,
+    template: composed?.template ?? null,
+    purpose: input.purpose,
+    respectCalendar: input.respectCalendar,
+    scheduledAt: readSchedule(input.scheduledDate),
   });
 
 /** The field that a rejection refers to. A rejection is not reported when its field is omitted. */

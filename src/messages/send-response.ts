@@ -6,6 +6,7 @@ import { AppError, invalidFields } from '../core/errors.ts';
 import { insertAnswers, type Key, listTakenKeys, type SealedAnswer } from '../core/idempotency.ts';
 import { type AmountReader, textFor } from '../core/money.ts';
 import { HOUR_MS } from '../core/time.ts';
+import type { Hold } from './calendar.ts';
 import {
   bulkClientId,
   type ClientIds,
@@ -15,7 +16,7 @@ import {
   reasonOf,
   type Verdict,
 } from './read-send.ts';
-import type { BulkIn, BulkOut, MessageServerIn, MessageServerOut, SendIn, SendOut } from './send-schema.ts';
+import type { BulkIn, BulkOut, HoldOut, MessageServerIn, MessageServerOut, SendIn, SendOut } from './send-schema.ts';
 
 /** The bodies of single sends, and their fields for the number, the sender and the text. */
 const FORMS = {
@@ -75,6 +76,7 @@ export function answerSend(reader: AmountReader, body: SendIn, verdict: Verdict)
         statusCode: statusCodeOf(end),
         reasons: reasonsOf(reader, end),
         ...otherSenderOf(end),
+        ...heldOf(end),
       },
     ],
   };
@@ -99,6 +101,7 @@ export function answerMessageServer(
         parts: accepted ? end.parts : 0,
         reasons: reasonsOf(reader, end),
         ...otherSenderOf(end),
+        ...heldOf(end),
       },
     },
   };
@@ -107,6 +110,16 @@ export function answerMessageServer(
 /** Returns the sender that replaced the requested one, if there is one. */
 const otherSenderOf = (verdict: Verdict): { sender?: string } =>
   verdict.kind === 'accepted' && verdict.sender !== undefined ? { sender: verdict.sender } : {};
+
+/** Returns the rule of the calendar for which the message waits, if there is one. */
+const heldOf = (verdict: Verdict) =>
+  verdict.kind === 'accepted' && verdict.hold ? { held: toHoldOut(verdict.hold) } : undefined;
+
+export const toHoldOut = ({ until, rule, source }: Hold): Static<typeof HoldOut> => ({
+  until: until.toISOString(),
+  rule,
+  source,
+});
 
 /**
  * Returns the status code of one result: 200; 400 bad destination or body; 401 sender not allowed; 402 no credit; 403
@@ -129,17 +142,24 @@ const REFUSED_CODES: Partial<Record<Refusal, number>> = {
 
 /**
  * The result of one destination: our id (null when it was rejected), the status code, the reason of a rejection (else
- * null or omitted), and the sender if it differs from the requested one.
+ * null or omitted), the sender if it differs from the requested one, and the rule for which it waits.
  */
-type StoredResult = readonly [messageId: string | null, statusCode: number, reason?: string | null, sender?: string];
+type StoredResult = readonly [
+  messageId: string | null,
+  statusCode: number,
+  reason?: string | null,
+  sender?: string | null,
+  held?: Static<typeof HoldOut>,
+];
 
 /** Makes the result of one destination of a bulk send. */
 export function toResult(verdict: Verdict): StoredResult {
   const statusCode = statusCodeOf(verdict);
-  if (verdict.kind === 'accepted')
-    return verdict.sender === undefined
-      ? [verdict.messageId, statusCode]
-      : [verdict.messageId, statusCode, null, verdict.sender];
+  if (verdict.kind === 'accepted') {
+    const { messageId, sender, hold } = verdict;
+    if (hold) return [messageId, statusCode, null, sender ?? null, toHoldOut(hold)];
+    return sender === undefined ? [messageId, statusCode] : [messageId, statusCode, null, sender];
+  }
   return [null, statusCode, verdict.kind === 'conflict' ? ID_CONFLICT : reasonOf(verdict)];
 }
 
@@ -152,14 +172,15 @@ export function answerBulk(
   const asked = bulk.messages.flatMap((message) =>
     message.destinations.map((destination, i) => ({ destination, clientId: bulkClientId(message, i) })),
   );
-  const results = stored.map(([id, statusCode, reason = null, sender], i) => ({
+  const results = stored.map(([id, statusCode, reason = null, sender = null, held], i) => ({
     destination: asked[i]?.destination ?? '',
     id,
     ...(asked[i]?.clientId && { customerMessageId: asked[i].clientId }),
     accepted: id !== null,
     statusCode,
     ...(reason !== null && { reason: textFor(reader, reason) }),
-    ...(sender !== undefined && { sender }),
+    ...(sender !== null && { sender }),
+    ...(held && { held }),
   }));
   return {
     globalId: bulk.globalId ?? null,
@@ -175,7 +196,7 @@ export function answerRich(reader: AmountReader, body: { simulation?: boolean } 
     messageId: end.kind === 'accepted' ? end.messageId : null,
     customerMessageId: clientIdOf(body),
     simulation: body.simulation ?? false,
-    result: { accepted: end.kind === 'accepted', reasons: reasonsOf(reader, end) },
+    result: { accepted: end.kind === 'accepted', reasons: reasonsOf(reader, end), ...heldOf(end) },
   };
 }
 

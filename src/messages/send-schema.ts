@@ -3,7 +3,7 @@ import { MAX_MESSAGE_TLVS, MAX_TLV_OCTETS, TAG_FORM, TLV_TYPES } from '../channe
 import type { StatusName } from '../core/message-state.ts';
 import { textWithAmounts } from '../core/money.ts';
 import { NUMBER_FAULTS, USER_ID_FORM } from '../core/phone.ts';
-import { channelName, orNull } from '../core/schema.ts';
+import { channelName, instant, orNull, purposeSchema } from '../core/schema.ts';
 
 export const PhoneNumber = Type.String({
   pattern: '^[+0-9 ().-]{3,50}$',
@@ -62,6 +62,23 @@ const ValidityPeriod = Type.Optional(
   Type.Integer({ minimum: 1, maximum: 4320, description: 'Minutes until the message is no longer delivered.' }),
 );
 
+/** Fields of all sends for what the message is for. */
+export const purposeFields = {
+  purpose: Type.Optional(
+    purposeSchema(
+      'By default that of a WhatsApp template or of the traffic type on RCS, then that of the API key or the account. Routes, ' +
+        'marketing stops and the calendar go by it.',
+    ),
+  ),
+  respectCalendar: Type.Optional(
+    Type.Boolean({
+      description:
+        'True: a marketing message, or one without a purpose, waits for the hours that the rules of the recipient’s country ' +
+        'allow. The account may require that of all its marketing messages.',
+    }),
+  ),
+};
+
 /** Fields of both send bodies for the way in which the message is sent. */
 const sendOptions = {
   placeholders: Type.Optional(
@@ -76,6 +93,7 @@ const sendOptions = {
   ),
   validityPeriod: ValidityPeriod,
   simulation: Simulation,
+  ...purposeFields,
   tlvs: Type.Optional(
     Type.Array(
       Type.Object({
@@ -127,6 +145,16 @@ const otherSender = {
   ),
 };
 
+/** The rule of the calendar for which a message waits. */
+export const HoldOut = Type.Object({
+  until: instant('UTC; the message is sent then.'),
+  rule: Type.String({ description: 'calendar.FR.sunday: the country or state, and what closes it.' }),
+  source: orNull(Type.String({ description: 'The document with the rule; null for quiet hours.' })),
+});
+export const held = {
+  held: Type.Optional({ ...HoldOut, description: 'Set if the message waits because of the calendar.' }),
+};
+
 /** Reasons for the rejection of a message. */
 export const Reasons = Type.Array(textWithAmounts('A reason.'));
 
@@ -139,6 +167,7 @@ const SmsResult = Type.Object({
   }),
   reasons: Reasons,
   ...otherSender,
+  ...held,
 });
 
 /** The response to the specification's body. */
@@ -165,6 +194,7 @@ export const MessageServerOut = Type.Object(
         parts: Type.Integer(),
         reasons: Reasons,
         ...otherSender,
+        ...held,
       }),
     }),
   },
@@ -186,6 +216,7 @@ export const BulkIn = Type.Object({
   enableConcatenated: Type.Optional(Type.Boolean({ description: 'Allow texts with several parts (default true).' })),
   enableUnicode: Type.Optional(Type.Boolean({ description: 'Allow texts outside GSM 03.38 (default true).' })),
   enableDelivery: Type.Optional(Type.Boolean({ description: 'Ask for delivery receipts (default true).' })),
+  ...purposeFields,
   messages: Type.Array(
     Type.Object({
       destinations: Type.Array(Type.String(), { minItems: 1 }),
@@ -199,6 +230,7 @@ export const BulkIn = Type.Object({
       hexBody: Type.Optional(Hex('Bytes to send instead of a text, in hex.')),
       udhData: Type.Optional(Hex(`User data header in hex, for \`body\` or \`hexBody\`, ${HEADER_RULES}`)),
       validityPeriod: ValidityPeriod,
+      purpose: purposeFields.purpose,
       // In here it would be overlooked, and the message would really be sent.
       simulation: Type.Optional(
         Type.Never({ 'x-message': 'applies to the whole request: write it next to messages, not inside one' }),
@@ -237,6 +269,7 @@ export const BulkOut = Type.Object(
         }),
         reason: Type.Optional(textWithAmounts('Reason for the rejection; absent when it was accepted.')),
         ...otherSender,
+        ...held,
       }),
       { description: 'In the order of the request.' },
     ),

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { CHANNEL, CHANNELS, type Channel } from '../core/channels.ts';
+import { CHANNEL, CHANNELS, type Channel, type Purpose } from '../core/channels.ts';
 import {
   as,
   columns,
@@ -16,7 +16,7 @@ import {
 import { isUuid, timeOfId } from '../core/ids.ts';
 import { describeStatus, isFinal, nameOfStatus, STATUS, STATUS_NAMES, type StatusName } from '../core/message-state.ts';
 import { type AmountReader, amountFor, shownAmount } from '../core/money.ts';
-import { channelName, instant, orNull } from '../core/schema.ts';
+import { channelName, instant, orNull, purposeSchema } from '../core/schema.ts';
 import { formatScheduledDate } from '../core/time.ts';
 
 const Status = Type.Enum([...STATUS_NAMES], { type: 'string' });
@@ -46,6 +46,7 @@ export const StatusRecord = Type.Object({
       'at which it was accepted.',
   ),
   campaignId: orNull(Type.Integer({ description: 'Null when the message belongs to no campaign.' })),
+  purpose: orNull(purposeSchema('Null when it has none.')),
   possibleDuplicate: Type.Boolean({
     description:
       'True if it was sent again because the first submit was never answered: the person may receive it twice.',
@@ -230,6 +231,7 @@ export function toStatusRecord(record: MessageRecord, reader: AmountReader): Sta
     parts: record.parts,
     price: amountFor(reader, record.costMicros),
     campaignId: record.campaignId,
+    purpose: record.purpose,
     possibleDuplicate: record.possibleDuplicate ?? false,
     errorCode: record.errorCode,
     errorMessage: record.errorText,
@@ -305,6 +307,7 @@ const RECORD = columns({
   /** Its cost: 0 once its price was returned. */
   costMicros: as<number>('CASE WHEN s.credit_returned THEN 0 ELSE m.price_micros END'),
   campaignId: as<number | null>('m.campaign_id'),
+  purpose: as<Purpose | null>('m.purpose'),
   scheduledAt: as<Date | null>('m.scheduled_at'),
   /** True if its scheduled time is in the future. */
   isScheduled: as<boolean>('coalesce(m.scheduled_at > now(), false)'),

@@ -20,6 +20,7 @@ const route = (id: number, prefix: string, connectionId = 1, more: Given = {}) =
   accountId: null,
   sender: null,
   hours: null,
+  purpose: null,
   weight: null,
   ...more,
 });

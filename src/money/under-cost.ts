@@ -86,8 +86,8 @@ export function findUnderCost({ routes, prices, costs }: Lists): UnderCost[] {
   return found.toSorted(byLoss);
 }
 
-const takesAll = ({ network, accountId, sender, hours }: PricedRoute): boolean =>
-  network === null && accountId === null && sender === null && hours === null;
+const takesAll = ({ network, accountId, sender, hours, purpose }: PricedRoute): boolean =>
+  (network ?? accountId ?? sender ?? hours ?? purpose) === null;
 
 function conditionsOf(route: PricedRoute): string | null {
   const share = route.weight === null ? [] : [`weight ${route.weight}`];

@@ -199,7 +199,7 @@ export function networkUseOf(
     if (own.some(({ network }) => network !== null && mayBeIn(network, callingCode))) return 'choice';
     for (const { connectionId } of own) connectionIds.add(connectionId);
     // A shorter prefix is tried only where no condition is met.
-    if (own.some(({ network, sender, hours }) => network === null && sender === null && hours === null)) break;
+    if (own.some(({ network, sender, hours, purpose }) => (network ?? sender ?? hours ?? purpose) === null)) break;
   }
   if (![...connectionIds].some((connectionId) => dependsOnNetwork(connectionId, destination))) return null;
   return connectionIds.size > 1 && economics.policyFor('SMS', destination) !== undefined ? 'choice' : 'cost';

@@ -30,6 +30,7 @@ const route = (id: number, more: Partial<Route> = {}): Route => ({
   accountId: null,
   sender: null,
   hours: null,
+  purpose: null,
   order: id,
   ...more,
 });

@@ -77,6 +77,7 @@ async function nameNetwork(): Promise<void> {
     accountId: null,
     sender: null,
     hours: null,
+    purpose: null,
   });
 }
 

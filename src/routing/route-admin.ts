@@ -17,7 +17,7 @@ import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf, with
 import { requireOperator } from '../core/http/auth.ts';
 import { idempotentGlobal } from '../core/http/idempotency.ts';
 import { fromMicros } from '../core/money.ts';
-import { channelName, id, instant, knownFieldsOf, orNull } from '../core/schema.ts';
+import { channelName, id, instant, knownFieldsOf, orNull, purposeSchema } from '../core/schema.ts';
 import { listPolicies, type Policy, removePolicy, setPolicy } from './policies.ts';
 import { explainRoute, type MeasuredRoute } from './router.ts';
 import { ALL_ROUTES, addRoute, RANK, type Route, removeRoute } from './routes.ts';
@@ -69,6 +69,7 @@ const conditions = {
   accountId: orNull(id('The account that sends.')),
   sender: orNull(SenderField),
   hours: orNull(Hours),
+  purpose: orNull(purposeSchema('The purpose of the message.')),
 };
 
 const facts = {
@@ -111,6 +112,7 @@ const ExplainQuery = Type.Object({
   accountId: Type.Optional(id('The account that sends.')),
   sender: Type.Optional(SenderField),
   network: Type.Optional(NetworkField),
+  purpose: Type.Optional(purposeSchema('The purpose of the message.')),
   at: Type.Optional(instant('Time of sending; default: now.')),
 });
 
@@ -123,7 +125,9 @@ const ExplainOut = Type.Object({
       ...facts,
       place: orNull(Type.Integer({ description: 'The place in which it is tried, from 1; null: it is not used.' })),
       obstacles: Type.Array(
-        Type.Enum(['network', 'account', 'sender', 'hours', 'registration', 'prefix', 'sandbox'], { type: 'string' }),
+        Type.Enum(['network', 'account', 'sender', 'hours', 'purpose', 'registration', 'prefix', 'sandbox'], {
+          type: 'string',
+        }),
         {
           description:
             'Reason why it is not used: a condition that is not met; `registration`: the rule for senders of the country ' +
@@ -245,9 +249,9 @@ export function operatorRouteRoutes(app: App, deps: PlatformDeps): void {
       querystring: ExplainQuery,
       response: { 200: ExplainOut },
     },
-    handler: async ({ query: { number, accountId = null, sender = null, network = null, at } }) => {
+    handler: async ({ query: { number, accountId = null, sender = null, network = null, purpose = null, at } }) => {
       const when = at === undefined ? null : new Date(at);
-      const question = { destination: `+${digitsOf(number)}`, accountId, sender, network, at: when };
+      const question = { destination: `+${digitsOf(number)}`, accountId, sender, network, purpose, at: when };
       const { prefix, policy, reason, routes } = await explainRoute(pool, question);
       return { prefix, policyId: policy?.id ?? null, reason, data: routes.map(toExplainedOut) };
     },
@@ -278,6 +282,7 @@ const ROUTE = columns({
   accountId: as<number | null>('r.owner_id'),
   sender: as<string | null>('r.sender'),
   hours: as<Route['hours']>('r.hours'),
+  purpose: as<Route['purpose']>('r.purpose'),
   /** The place among the routes of the same prefix, from 1. */
   order: as<number>(sql`row_number() OVER (PARTITION BY r.channel, r.prefix ORDER BY ${RANK})::int`),
   /** True if a worker has the connection up. */

@@ -65,6 +65,7 @@ const addFor = (
     accountId: null,
     sender: null,
     hours: null,
+    purpose: null,
     ...only,
     ...more,
   });
@@ -256,6 +257,7 @@ test('a condition that is met does not bring the sandbox into the way of a real 
     accountId: 7,
     sender: null,
     hours: null,
+    purpose: null,
   });
   const find = await ways();
   expect(find('+393331234567')).toEqual([0]);

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { type Channel, isRoutedBySender } from '../core/channels.ts';
+import { type Channel, isRoutedBySender, type Purpose } from '../core/channels.ts';
 import { callingCodeOf, type PrefixTable, prefixTable } from '../core/phone.ts';
 import {
   type Asked,
@@ -78,8 +78,16 @@ export function createRouter(
       const ownerId = senders.get(keyOf(channel, sender))?.ownerId;
       return ownerId === null || ownerId === accountId;
     },
-    explain({ destination, accountId, sender, network, at }) {
-      const traffic = { accountId: accountId ?? 0, sender: sender ?? '', network, at, key: destination, salt: 0 };
+    explain({ destination, accountId, sender, network, purpose = null, at }) {
+      const traffic = {
+        accountId: accountId ?? 0,
+        sender: sender ?? '',
+        network,
+        purpose,
+        at,
+        key: destination,
+        salt: 0,
+      };
       const isRegistered = registeredOver(senderRules, { ...traffic, destination });
       return explain(plans.find('SMS', destination), { channel: 'SMS', destination, economics, traffic, isRegistered });
     },
@@ -151,6 +159,7 @@ type Question = {
   readonly accountId: number | null;
   readonly sender: string | null;
   readonly network: string | null;
+  readonly purpose?: Purpose | null;
   /** Time at which it would be sent; null: now. */
   readonly at: Date | null;
 };

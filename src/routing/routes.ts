@@ -1,5 +1,5 @@
 import { GATEWAY_ACCOUNT_ID, operatorAuthor, recordAudit } from '../accounts/audit.ts';
-import type { Channel } from '../core/channels.ts';
+import { type Channel, PURPOSES, type Purpose } from '../core/channels.ts';
 import { as, columns, type Db, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
 import { AppError, type FieldError, invalidFields } from '../core/errors.ts';
 import { isTimeZone, localTimeOf, MINUTE_MS } from '../core/time.ts';
@@ -38,10 +38,11 @@ export async function addRoute(
     accountId = null,
     sender = null,
     hours = null,
+    purpose = null,
     weight = null,
     ...rest
   } = input;
-  const conditions = { network, accountId, sender, hours };
+  const conditions = { network, accountId, sender, hours, purpose };
   const errors = [...faultsOf(input), ...faultsOfConditions(conditions)];
   if (errors.length > 0) throw invalidFields(errors);
   const { id: connectionId } = await connectionNamed(tx, name);
@@ -69,7 +70,7 @@ function faultsOf({ prefix, priority, weight = null }: RouteInput): FieldError[]
   ];
 }
 
-function faultsOfConditions({ network, accountId, sender, hours }: Conditions): FieldError[] {
+function faultsOfConditions({ network, accountId, sender, hours, purpose }: Conditions): FieldError[] {
   const isAccount = accountId === null || (Number.isSafeInteger(accountId) && accountId > 0);
   const isSender = sender === null || /^[^\p{Cc}]{1,20}$/u.test(sender);
   const fault = hours === null ? undefined : faultOfHours(hours);
@@ -80,6 +81,9 @@ function faultsOfConditions({ network, accountId, sender, hours }: Conditions): 
     ...(isAccount ? [] : [{ field: 'accountId', message: 'must be the id of an account' }]),
     ...(isSender ? [] : [{ field: 'sender', message: 'must have 1 to 20 characters' }]),
     ...(fault === undefined ? [] : [{ field: 'hours', message: fault }]),
+    ...(purpose === null || PURPOSES.includes(purpose)
+      ? []
+      : [{ field: 'purpose', message: `must be one of ${PURPOSES.join(', ')}` }]),
   ];
 }
 
@@ -109,6 +113,8 @@ export type Conditions = {
   readonly sender: string | null;
   /** Hours in which the message is sent: immediately, or at its scheduled time. */
   readonly hours: Hours | null;
+  /** The purpose of the message. */
+  readonly purpose: Purpose | null;
 };
 
 /** Data about a message when it is routed. */
@@ -117,6 +123,8 @@ export type Traffic = {
   readonly sender: string;
   /** MCC and MNC of the network of its number; null if unknown. */
   readonly network: string | null;
+  /** Null or omitted: it has none. */
+  readonly purpose?: Purpose | null;
   /** Send time; null: now. */
   readonly at: Date | null;
   /**
@@ -128,7 +136,7 @@ export type Traffic = {
   readonly salt: number;
 };
 
-export type ConditionName = 'network' | 'account' | 'sender' | 'hours';
+export type ConditionName = 'network' | 'account' | 'sender' | 'hours' | 'purpose';
 
 /** A condition that is ready to be checked for many messages. */
 export type Check = {
@@ -137,7 +145,7 @@ export type Check = {
 };
 
 /** Makes the checks of the conditions of a route; none when it has no conditions. */
-export function checksOf({ network, accountId, sender, hours }: Conditions): Check[] {
+export function checksOf({ network, accountId, sender, hours, purpose }: Conditions): Check[] {
   const checks: Check[] = [];
   if (network !== null) checks.push({ name: 'network', isMet: (traffic) => traffic.network === network });
   if (accountId !== null) checks.push({ name: 'account', isMet: (traffic) => traffic.accountId === accountId });
@@ -149,6 +157,7 @@ export function checksOf({ network, accountId, sender, hours }: Conditions): Che
     const isOpen = openingOf(hours);
     checks.push({ name: 'hours', isMet: ({ at }) => isOpen(at?.getTime() ?? Date.now()) });
   }
+  if (purpose !== null) checks.push({ name: 'purpose', isMet: (traffic) => traffic.purpose === purpose });
   return checks;
 }
 
@@ -156,12 +165,13 @@ export function checksOf({ network, accountId, sender, hours }: Conditions): Che
  * Writes the conditions of a route for people: `network 22201, account 7, sender ACME, 08:00-20:00 Europe/Rome
  * Mon-Fri`.
  */
-export function describeConditions({ network, accountId, sender, hours }: Conditions): string {
+export function describeConditions({ network, accountId, sender, hours, purpose }: Conditions): string {
   return [
     ...(network === null ? [] : [`network ${network}`]),
     ...(accountId === null ? [] : [`account ${accountId}`]),
     ...(sender === null ? [] : [`sender ${sender}`]),
     ...(hours === null ? [] : [describeHours(hours)]),
+    ...(purpose === null ? [] : [purpose]),
   ].join(', ');
 }
 
@@ -232,10 +242,10 @@ function minutesOf(time: string): number {
 /** The routes of both tables, for the FROM of a statement: rows with the columns of `conditional_route`. */
 export const ALL_ROUTES = sql`(
   SELECT id, channel, prefix, connection_id, priority, on_unknown, weight, NULL AS network, NULL::bigint AS owner_id,
-         NULL AS sender, NULL::jsonb AS hours
+         NULL AS sender, NULL::jsonb AS hours, NULL AS purpose
   FROM route
   UNION ALL
-  SELECT id, channel, prefix, connection_id, priority, on_unknown, weight, network, owner_id, sender, hours
+  SELECT id, channel, prefix, connection_id, priority, on_unknown, weight, network, owner_id, sender, hours, purpose
   FROM conditional_route)`;
 
 /** A prefix for which an account has a route, its conditions met or not. */
@@ -254,7 +264,7 @@ export const listRoutedPrefixes = (db: Db, { accountId }: { accountId: number })
  * The order in which the routes `r` of a prefix are tried as far as their conditions are met: by priority; among equal
  * priorities first those that share the traffic, then those with more conditions, then the older ones.
  */
-export const RANK = sql`r.priority, r.weight IS NULL, num_nonnulls(r.network, r.owner_id, r.sender, r.hours) DESC, r.id`;
+export const RANK = sql`r.priority, r.weight IS NULL, num_nonnulls(r.network, r.owner_id, r.sender, r.hours, r.purpose) DESC, r.id`;
 
 const ROUTE = columns({
   id: as<number>('r.id'),
@@ -273,6 +283,7 @@ const ROUTE = columns({
   accountId: as<number | null>('r.owner_id'),
   sender: as<string | null>('r.sender'),
   hours: as<Hours | null>('r.hours'),
+  purpose: as<Purpose | null>('r.purpose'),
   /** The place among the routes of the same prefix, from 1. */
   order: as<number>(sql`row_number() OVER (PARTITION BY r.channel, r.prefix ORDER BY ${RANK})::int`),
 });
@@ -315,11 +326,11 @@ export async function insertConditionalRoute(db: Db, route: NewRoute & Condition
   return one(
     db,
     sql`INSERT INTO conditional_route (id, channel, prefix, connection_id, priority, on_unknown, weight,
-                                       network, owner_id, sender, hours)
+                                       network, owner_id, sender, hours, purpose)
         VALUES (nextval(pg_get_serial_sequence('route', 'id')), ${route.channel}, ${route.prefix}, ${route.connectionId},
                 ${route.priority}, ${route.onUnknown ?? 'hold'}, ${route.weight ?? null}, ${route.network},
-                ${route.accountId}, ${route.sender}, ${route.hours && JSON.stringify(route.hours)})
-        ON CONFLICT (channel, prefix, connection_id, network, owner_id, sender, hours)
+                ${route.accountId}, ${route.sender}, ${route.hours && JSON.stringify(route.hours)}, ${route.purpose})
+        ON CONFLICT (channel, prefix, connection_id, network, owner_id, sender, hours, purpose)
           DO UPDATE SET priority = excluded.priority, on_unknown = excluded.on_unknown, weight = excluded.weight
         RETURNING id`,
   );
@@ -349,6 +360,7 @@ const DELETED_CONDITIONS = columns({
   accountId: as<number | null>('r.owner_id'),
   sender: as<string | null>('r.sender'),
   hours: as<Hours | null>('r.hours'),
+  purpose: as<Purpose | null>('r.purpose'),
 });
 
 /** Deletes a route with conditions and returns it; undefined when there is none. */

@@ -231,9 +231,10 @@ function receiptsOf(message: Message, { id, shown }: Submitter, body: string): N
 }
 
 /** Returns the account of a client, as the sender of its messages. */
-export const senderOf = ({ accountId, id, numberRules }: Client): Sender => ({
+export const senderOf = ({ accountId, id, numberRules, sendingRules }: Client): Sender => ({
   accountId,
   numberRules,
+  sendingRules,
   keyId: null,
   userId: null,
   smppCredentialId: id,

@@ -4,6 +4,7 @@ import type { LoginLimits } from '../accounts/password.ts';
 import { findLiveCredential, type LiveCredential, updateLastBound } from '../accounts/smpp-credentials.ts';
 import { createPasswordCheck } from '../accounts/users.ts';
 import { createAddressList, networkOf } from '../core/address.ts';
+import { type SendingRules, sendingRulesOf } from '../core/actor.ts';
 import { channelSet } from '../core/channels.ts';
 import { bigint, int, rowsOf } from '../core/db/columns.ts';
 import { type Db, exec, many, one, sql } from '../core/db/query.ts';
@@ -18,6 +19,7 @@ import { STATUS } from '../smpp/status.ts';
 /** A client with an open bind, as its credential and its account are now. */
 export type Client = LiveCredential & {
   readonly numberRules: NumberRules;
+  readonly sendingRules: SendingRules;
   /** Null: unlimited. */
   readonly rate: Rate | null;
 };
@@ -44,6 +46,7 @@ const SECONDS = 60;
 export const toClient = (credential: LiveCredential): Client => ({
   ...credential,
   numberRules: numberRulesOf(credential),
+  sendingRules: sendingRulesOf(credential),
   rate: rateWithin(rateOf(credential), credential.tps),
 });
 

@@ -22,6 +22,7 @@ export const newMessage = (more: Partial<NewMessage> = {}): NewMessage =>
     destination: '+351912345678',
     body: 'Hello',
     priceCategory: null,
+    purpose: null,
     priceMicros: 0,
     refundUndelivered: false,
     apiKeyId: null,

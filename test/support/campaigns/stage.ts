@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import type { SendingMode } from '../../../src/campaigns/audience.ts';
 import { type CampaignRunner, createCampaignRunner } from '../../../src/campaigns/runner.ts';
 import type { Outcome } from '../../../src/channels/carrier.ts';
-import { CHANNELS, type Channel } from '../../../src/core/channels.ts';
+import { CHANNELS, type Channel, type Purpose } from '../../../src/core/channels.ts';
 import { type Db, exec, many, one, sql } from '../../../src/core/db/query.ts';
 import { transaction } from '../../../src/core/db/transaction.ts';
 import { silentLog } from '../../../src/core/log.ts';
@@ -12,6 +12,7 @@ import type { Waker } from '../../../src/dispatch/pump.ts';
 import { endMessages } from '../../../src/messages/end.ts';
 import { createRecentMessages } from '../../../src/messages/new-messages.ts';
 import type { Revoke } from '../../../src/messages/next-channel.ts';
+import type { Lookups } from '../../../src/messages/prepare.ts';
 import { settleOutcomes } from '../../../src/messages/settle.ts';
 import { freeze } from '../../../src/money/credit.ts';
 import { insertConnection } from '../../../src/routing/connection-store.ts';
@@ -26,6 +27,9 @@ export const PRICE_MICROS = 10_000;
 export type Confirmed = {
   readonly mode?: SendingMode;
   readonly numbers: readonly string[];
+  /** The country of each number; Italy if absent. */
+  readonly countries?: readonly string[];
+  readonly purpose?: Purpose;
   readonly body?: string;
   readonly scheduledInMinutes?: number;
   readonly rate?: number;
@@ -43,6 +47,7 @@ export type SentMessage = { id: string; destination: string; channel: Channel; s
 export type CampaignStage = {
   readonly accountId: number;
   readonly campaigns: CampaignRunner;
+  readonly tables: Lookups;
   /** Stores a campaign as its confirmation leaves it; returns its id. */
   confirmed(settings: Confirmed): Promise<number>;
   /** Lets workers do everything that is due. */
@@ -112,6 +117,7 @@ export async function openCampaignStage(
   return {
     accountId,
     campaigns,
+    tables,
     run,
     confirmed: (settings) => confirm(pool, accountId, settings),
     async pass(seconds) {
@@ -189,14 +195,14 @@ async function confirm(pool: Pool, accountId: number, settings: Confirmed): Prom
       tx,
       sql`INSERT INTO campaign (account_id, name, status, sending_mode, sms_sender, sms_body, rcs_agent_id,
             rcs_template_id, whatsapp_phone_number_id, whatsapp_template_id, destination_type, numbers,
-            number_countries, number_channels, scheduled_at, ready_to_send, fallback, quiet_hours, rate, goal,
+            number_countries, number_channels, scheduled_at, ready_to_send, fallback, quiet_hours, rate, purpose, goal,
             reserved_micros, confirmed_at, started_at)
           VALUES (${accountId}, 'Spring', ${minutes === null ? 2 : 1}, ${mode}, 'ACME', ${body}, 'agent', 'template',
-            '1', '2', 2, ${[...numbers].sort()}::text[], ${numbers.map(() => 'IT')}::text[],
+            '1', '2', 2, ${[...numbers].sort()}::text[], ${settings.countries ?? numbers.map(() => 'IT')}::text[],
             ${numbers.map(() => 7)}::smallint[], now() + ${minutes}::float8 * interval '1 minute', true,
             ${JSON.stringify(settings.fallback ?? {})}::jsonb,
             ${settings.quietHours ? JSON.stringify(settings.quietHours) : null}::jsonb, ${settings.rate ?? null},
-            ${JSON.stringify({ prices })}::jsonb, ${reservedMicros}, now(),
+            ${settings.purpose ?? null}, ${JSON.stringify({ prices })}::jsonb, ${reservedMicros}, now(),
             CASE WHEN ${minutes}::float8 IS NULL THEN now() END)
           RETURNING id`,
     );

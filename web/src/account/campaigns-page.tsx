@@ -1,4 +1,4 @@
-import { Group, SimpleGrid, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core';
+import { Group, NativeSelect, SimpleGrid, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
@@ -7,7 +7,8 @@ import { api, ok } from '../api/send.ts';
 import type { Need } from '../api/session.ts';
 import { GuardedButton, useDisabledReason } from '../ui/actions.tsx';
 import { ErrorState, Section, TableSkeleton } from '../ui/parts.tsx';
-import { AccountFrame, PG, type Policy, policyQuery } from './account.tsx';
+import { PURPOSES, usePurposes } from '../ui/values.tsx';
+import { AccountFrame, PG, type Policy, policyQuery, type Sending, sendingQuery } from './account.tsx';
 
 const NEED: Need = { scope: 'keys', write: true };
 
@@ -19,7 +20,43 @@ export function Page() {
       {data === undefined && error !== null && <ErrorState error={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <TableSkeleton rows={4} />}
       {data && <Settings policy={data} />}
+      <SendingRules />
     </AccountFrame>
+  );
+}
+
+/** The account's own purpose and calendar; each change is saved at once. */
+function SendingRules() {
+  const { t } = useTranslation('account');
+  const { data } = useQuery(sendingQuery);
+  const refusal = useDisabledReason(NEED);
+  const purposes = usePurposes(t('campaigns.sending.none'));
+  const save = useAction({
+    run: (body: Partial<Sending>) => ok(api.PUT(`${PG}/account/sending`, { body })),
+    refresh: [['account', 'sending']],
+    done: t('campaigns.saved'),
+  });
+  if (data === undefined) return null;
+  const isClosed = refusal !== undefined || save.busy;
+  return (
+    <Section title={t('campaigns.sending.title')} description={t('campaigns.sending.text')}>
+      <NativeSelect
+        label={t('ui:purpose.label')}
+        w={{ base: '100%', xs: 260 }}
+        data={purposes}
+        disabled={isClosed}
+        value={data.purpose ?? ''}
+        onChange={({ currentTarget: { value } }) =>
+          save.run({ purpose: PURPOSES.find((purpose) => purpose === value) ?? null })
+        }
+      />
+      <Switch
+        label={t('campaigns.sending.calendar')}
+        disabled={isClosed}
+        checked={data.respectCalendar}
+        onChange={({ currentTarget }) => save.run({ respectCalendar: currentTarget.checked })}
+      />
+    </Section>
   );
 }
 

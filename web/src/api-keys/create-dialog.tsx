@@ -3,6 +3,7 @@ import {
   Checkbox,
   Code,
   Group,
+  NativeSelect,
   PasswordInput,
   SimpleGrid,
   Stack,
@@ -20,13 +21,14 @@ import type { Column } from '../ui/data-table.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
 import { Hint } from '../ui/hint.tsx';
-import { DateTime, Facts, StatusBadge } from '../ui/values.tsx';
+import { DateTime, Facts, type Purpose, StatusBadge, usePurposes } from '../ui/values.tsx';
 
 type NewKey = {
   readonly name: string;
   readonly description: string;
   readonly operations: Scope[];
   readonly expiresAt: string;
+  readonly purpose: Purpose;
 };
 
 const endOfDay = (day: string): string => new Date(`${day}T23:59:59`).toISOString();
@@ -35,17 +37,25 @@ const endOfDay = (day: string): string => new Date(`${day}T23:59:59`).toISOStrin
 export function CreateDialog() {
   const { t } = useTranslation('api-keys');
   const { may } = useSession();
+  const purposes = usePurposes();
   return (
     <FormDialog<NewKey, { readonly apiKey: string }>
       title={t('create.title')}
-      values={{ name: '', description: '', operations: SCOPES.filter((scope) => may({ scope })), expiresAt: '' }}
+      values={{
+        name: '',
+        description: '',
+        operations: SCOPES.filter((scope) => may({ scope })),
+        expiresAt: '',
+        purpose: '',
+      }}
       validate={{
         name: (name) => (name.trim() === '' ? t('create.nameMissing') : null),
         operations: (chosen) => (chosen.length === 0 ? t('create.scopeMissing') : null),
       }}
-      run={({ expiresAt, ...rest }) =>
-        ok(api.POST(KEYS, { body: { ...rest, expiresAt: expiresAt === '' ? null : endOfDay(expiresAt) } }))
-      }
+      run={({ expiresAt, purpose, ...rest }) => {
+        const expires = expiresAt === '' ? null : endOfDay(expiresAt);
+        return ok(api.POST(KEYS, { body: { ...rest, expiresAt: expires, purpose: purpose || null } }));
+      }}
       refresh={[['api-keys']]}
       action={t('create.submit')}
       result={({ apiKey }) => <SecretOnce label={t('key')} secret={apiKey} />}
@@ -74,6 +84,7 @@ export function CreateDialog() {
             description={t('create.expiresHint')}
             {...form.getInputProps('expiresAt')}
           />
+          <NativeSelect label={t('ui:purpose.label')} data={purposes} {...form.getInputProps('purpose')} />
         </>
       )}
     </FormDialog>

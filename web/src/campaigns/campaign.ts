@@ -88,6 +88,7 @@ async function duplicateCampaign({ id, name }: { id: number; name: string }): Pr
   const campaign = await findCampaign(id);
   const { description, sendingMode, smsSender, smsBody, rcsAgentId, rcsTemplateId, whatsappPhoneNumberId } = campaign;
   const { rcsTrafficType, whatsappTemplateId, contactListIds, destinations, fallback, quietHours, rate } = campaign;
+  const { purpose, respectCalendar } = campaign;
   const body = {
     name,
     description,
@@ -101,6 +102,8 @@ async function duplicateCampaign({ id, name }: { id: number; name: string }): Pr
     whatsappTemplateId,
     fallback,
     quietHours,
+    purpose,
+    respectCalendar,
     rate,
     ...(contactListIds.length > 0 ? { contactListIds } : { destinations: destinations ?? [] }),
     readyToSend: false,

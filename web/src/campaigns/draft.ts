@@ -1,6 +1,7 @@
 import { toIso } from '../api/data.ts';
 import type { FieldFault } from '../api/send.ts';
 import { ownZone } from '../ui/time-zone.tsx';
+import type { Purpose } from '../ui/values.tsx';
 import { type Campaign, type CampaignIn, type Channel, chainOf, type SendingMode } from './campaign.ts';
 
 /** Final statuses after which the next channel is tried, unless fewer are chosen. */
@@ -55,6 +56,9 @@ export type Draft = {
   quiet: 'account' | 'own' | 'off';
   quietFrom: string;
   quietTo: string;
+  purpose: Purpose;
+  /** Null: if its purpose is marketing. */
+  respectCalendar: boolean | null;
   /** Maximum recipients per second; '' for no limit. */
   rate: number | '';
 };
@@ -86,6 +90,8 @@ export const newDraft = (channels: readonly string[]): Draft => ({
   quiet: 'account',
   quietFrom: '21:00',
   quietTo: '08:00',
+  purpose: '',
+  respectCalendar: null,
   rate: '',
 });
 
@@ -105,6 +111,8 @@ export function toDraft(campaign: Campaign): Draft {
     contactListIds,
     onStatus,
     rate: rate ?? '',
+    purpose: campaign.purpose ?? '',
+    respectCalendar: campaign.respectCalendar,
     smsSender: campaign.smsSender ?? '',
     smsBody: campaign.smsBody ?? '',
     rcsAgentId: campaign.rcsAgentId ?? '',
@@ -178,6 +186,8 @@ export function toBody(draft: Draft, readyToSend: boolean): CampaignIn {
     scheduledDate: scheduledAt(draft)?.toISOString() ?? null,
     fallback: fallbackOf(draft),
     quietHours: quietHoursOf(draft),
+    purpose: draft.purpose || null,
+    respectCalendar: draft.respectCalendar,
   };
 }
 
@@ -229,6 +239,8 @@ const PLACES: Readonly<Record<string, readonly [field: keyof Draft, step: StepId
   quietHours: ['quietTo', 'time'],
   quietFrom: ['quietFrom', 'time'],
   quietTo: ['quietTo', 'time'],
+  purpose: ['purpose', 'time'],
+  respectCalendar: ['respectCalendar', 'time'],
   rate: ['rate', 'time'],
 };
 

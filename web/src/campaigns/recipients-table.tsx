@@ -165,6 +165,11 @@ export function Settings({ campaign }: SettingsProps) {
           { label: t('step.recipients'), value: <Recipients campaign={campaign} /> },
           { label: t('time.title'), value: <Time campaign={campaign} /> },
           { label: t('quiet.title'), value: <Quiet campaign={campaign} /> },
+          {
+            label: t('ui:purpose.label'),
+            value: t(`ui:purpose.${campaign.purpose ?? 'none'}`),
+          },
+          ...(campaign.held.length === 0 ? [] : [{ label: t('calendar.held'), value: <Held campaign={campaign} /> }]),
           ...(campaign.rate === null
             ? []
             : [{ label: t('rate.title'), value: t('rate.value', { count: campaign.rate }) }]),
@@ -238,6 +243,26 @@ function Recipients({ campaign: { contactListIds, destinations = [] } }: Setting
 function Time({ campaign: { scheduledDate } }: SettingsProps) {
   const { t } = useTranslation('campaigns');
   return scheduledDate === null ? <>{t('time.now')}</> : <DateTime value={toIso(scheduledDate)} show="exact" />;
+}
+
+function Held({ campaign: { held } }: SettingsProps) {
+  const { t } = useTranslation('campaigns');
+  const format = useFormat();
+  const country = useCountryName();
+  return (
+    <Stack gap={2}>
+      {held.map(({ country: code, region, count, until, rule }) => (
+        <Text key={`${region ?? code} ${until} ${rule}`} size="sm">
+          {t('calendar.heldUntil', {
+            shown: format.number(count),
+            place: region ?? country(code),
+            until: format.exact(new Date(until)),
+            rule,
+          })}
+        </Text>
+      ))}
+    </Stack>
+  );
 }
 
 function Quiet({ campaign: { quietHours } }: SettingsProps) {

@@ -1,10 +1,11 @@
-import { NativeSelect, NumberInput, Radio, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
+import { NativeSelect, NumberInput, Radio, SimpleGrid, Stack, Switch, Text, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/send.ts';
 import { useFormat } from '../ui/format.ts';
 import { Section } from '../ui/parts.tsx';
 import { ownZone, TimeZoneField } from '../ui/time-zone.tsx';
+import { usePurposes } from '../ui/values.tsx';
 import { scheduledAt } from './draft.ts';
 import type { DraftForm } from './use-editor.ts';
 
@@ -26,6 +27,9 @@ export function TimeStep({ form }: FormProps) {
       </Section>
       <Section title={t('quiet.title')} description={t('quiet.hint')}>
         <Quiet form={form} />
+      </Section>
+      <Section title={t('calendar.title')} description={t('calendar.hint')}>
+        <Calendar form={form} />
       </Section>
       <Section title={t('rate.title')} description={t('rate.hint')}>
         <NumberInput
@@ -59,6 +63,27 @@ function Moment({ form }: FormProps) {
           {t('time.here', { at: format.exact(at) })}
         </Text>
       )}
+    </Stack>
+  );
+}
+
+function Calendar({ form }: FormProps) {
+  const { t } = useTranslation('campaigns');
+  const purposes = usePurposes();
+  const { purpose, respectCalendar } = form.getValues();
+  return (
+    <Stack gap="sm">
+      <NativeSelect
+        label={t('ui:purpose.label')}
+        w={{ base: '100%', xs: 360 }}
+        data={purposes}
+        {...form.getInputProps('purpose')}
+      />
+      <Switch
+        label={t('calendar.respect')}
+        checked={respectCalendar ?? purpose === 'marketing'}
+        onChange={(event) => form.setFieldValue('respectCalendar', event.currentTarget.checked)}
+      />
     </Stack>
   );
 }

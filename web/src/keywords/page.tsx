@@ -1,4 +1,4 @@
-import { Stack, Text, Textarea, TextInput } from '@mantine/core';
+import { NativeSelect, Stack, Text, Textarea, TextInput } from '@mantine/core';
 import { MessageCircleReply, Pencil } from 'lucide-react';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -10,27 +10,30 @@ import { openDialog, questionTexts } from '../ui/dialog.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { EmptyState, PageFrame } from '../ui/parts.tsx';
 import { listFields, useUrlState } from '../ui/url-state.ts';
-import { StatusBadge } from '../ui/values.tsx';
+import { type Purpose, StatusBadge, usePurposes } from '../ui/values.tsx';
 
 type Values = {
   readonly number: string;
   readonly keyword: string;
   readonly answer: string;
   readonly forwardTo: string;
+  readonly purpose: Exclude<Purpose, ''>;
 };
 
 const orNull = (text: string): string | null => (text.trim() === '' ? null : text.trim());
 
-const bodyOf = ({ number, keyword, answer, forwardTo }: Values) => ({
+const bodyOf = ({ number, keyword, answer, forwardTo, purpose }: Values) => ({
   number: orNull(number.replaceAll(' ', '')),
   keyword,
   answer: orNull(answer),
   forwardTo: orNull(forwardTo),
+  purpose,
 });
 
 /** Dialog that adds a rule, or changes the given one. */
 function RuleDialog({ rule }: { readonly rule?: Rule }) {
   const { t } = useTranslation('keywords');
+  const purposes = usePurposes();
   return (
     <FormDialog
       title={t(rule ? 'change.title' : 'add.title')}
@@ -40,6 +43,7 @@ function RuleDialog({ rule }: { readonly rule?: Rule }) {
         keyword: rule?.keyword ?? '',
         answer: rule?.answer ?? '',
         forwardTo: rule?.forwardTo ?? '',
+        purpose: rule?.purpose ?? 'service',
       }}
       run={async (values) =>
         rule
@@ -72,6 +76,11 @@ function RuleDialog({ rule }: { readonly rule?: Rule }) {
             autosize
             minRows={2}
             {...form.getInputProps('answer')}
+          />
+          <NativeSelect
+            label={t('ui:purpose.label')}
+            data={purposes.filter(({ value }) => value !== '')}
+            {...form.getInputProps('purpose')}
           />
           <TextInput
             label={t('forwardTo')}

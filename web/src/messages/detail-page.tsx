@@ -186,7 +186,16 @@ function MessageFacts({ message }: { readonly message: Message }) {
   );
 }
 
-function useContentFacts({ channel, sender, source, simulation, campaignId, parts, price }: Message): readonly Fact[] {
+function useContentFacts({
+  channel,
+  sender,
+  source,
+  purpose,
+  simulation,
+  campaignId,
+  ...rest
+}: Message): readonly Fact[] {
+  const { parts, price } = rest;
   const { t } = useTranslation('messages');
   const { currency } = useSession().account;
   const campaign = campaignId !== null && (
@@ -196,6 +205,7 @@ function useContentFacts({ channel, sender, source, simulation, campaignId, part
     { label: t('column.channel'), value: <ChannelBadge channel={channel} /> },
     { label: t('column.sender'), value: sender === '' ? '–' : sender },
     { label: t('column.source'), value: campaign || t(simulation ? 'simulated' : `source.${source}`) },
+    ...(purpose === null ? [] : [{ label: t('ui:purpose.label'), value: t(`ui:purpose.${purpose}`) }]),
     { label: t('column.parts'), value: <Num value={parts} /> },
     { label: t('column.price'), value: <Money amount={price} currency={currency} /> },
   ];

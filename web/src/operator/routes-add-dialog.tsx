@@ -2,6 +2,7 @@ import {
   Checkbox,
   Collapse,
   Group,
+  NativeSelect,
   NumberInput,
   Radio,
   SimpleGrid,
@@ -17,6 +18,7 @@ import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/send.ts';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { ownZone, TimeZoneField } from '../ui/time-zone.tsx';
+import { type Purpose, usePurposes } from '../ui/values.tsx';
 import { ConnectionChoice } from './connection-choice.tsx';
 import { ROUTE_KEYS, ROUTES, type Route, useDayName } from './routes-conditions.tsx';
 import { digitsOf, PrefixInput } from './shared.tsx';
@@ -31,6 +33,7 @@ type NewRoute = {
   readonly network: string;
   readonly accountId: number | string;
   readonly sender: string;
+  readonly purpose: Purpose;
   readonly from: string;
   readonly to: string;
   readonly timeZone: string;
@@ -47,6 +50,7 @@ const emptyRoute = (connection: string): NewRoute => ({
   network: '',
   accountId: '',
   sender: '',
+  purpose: '',
   from: '',
   to: '',
   timeZone: ownZone(),
@@ -61,6 +65,7 @@ const toBody = ({
   network,
   accountId,
   sender,
+  purpose,
   connection,
   onUnknown,
   ...hours
@@ -75,6 +80,7 @@ const toBody = ({
   ...(network !== '' && { network }),
   ...(accountId !== '' && { accountId: Number(accountId) }),
   ...(sender !== '' && { sender }),
+  ...(purpose !== '' && { purpose }),
 });
 
 /** Days without hours mean whole days; every day at every hour is no condition. */
@@ -88,6 +94,7 @@ function hoursOf({ from, to, timeZone, weekdays }: Pick<NewRoute, 'from' | 'to' 
 function ConditionFields({ form }: { readonly form: UseFormReturnType<NewRoute> }) {
   const { t } = useTranslation('operator');
   const dayName = useDayName();
+  const purposes = usePurposes('–');
   const [isOpen, { toggle }] = useDisclosure(false);
   const Sign = isOpen ? ChevronDown : ChevronRight;
   const number = { allowDecimal: false, allowNegative: false, hideControls: true };
@@ -120,6 +127,7 @@ function ConditionFields({ form }: { readonly form: UseFormReturnType<NewRoute> 
             <NumberInput label={t('route.only.accountLabel')} {...number} {...form.getInputProps('accountId')} />
             <TextInput label={t('route.only.senderLabel')} maxLength={20} {...form.getInputProps('sender')} />
           </SimpleGrid>
+          <NativeSelect label={t('ui:purpose.label')} data={purposes} {...form.getInputProps('purpose')} />
           <SimpleGrid cols={{ base: 1, sm: 3 }}>
             <TextInput
               label={t('route.only.from')}

@@ -2,18 +2,19 @@ import { queryOptions } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/send.ts';
 
-type Conditions = Pick<Route, 'network' | 'accountId' | 'sender' | 'hours'>;
+type Conditions = Pick<Route, 'network' | 'accountId' | 'sender' | 'hours' | 'purpose'>;
 
 /** The conditions of a route in words; nothing if it has none. */
 export function ConditionsText({ route }: { readonly route: Conditions }) {
   const { t } = useTranslation('operator');
   const hoursText = useHoursText();
-  const { network, accountId, sender, hours } = route;
+  const { network, accountId, sender, hours, purpose } = route;
   const words = [
     ...(network === null ? [] : [t('route.only.network', { network })]),
     ...(accountId === null ? [] : [t('route.only.account', { id: accountId })]),
     ...(sender === null ? [] : [t('route.only.sender', { sender })]),
     ...(hours === null ? [] : [hoursText(hours)]),
+    ...(purpose === null ? [] : [t('route.only.purpose', { purpose: t(`ui:purpose.${purpose}`) })]),
   ];
   return <span>{words.length === 0 ? '–' : words.join('; ')}</span>;
 }

@@ -55,6 +55,7 @@ export const ACTIONS = [
   'account.plan',
   'account.rename',
   'account.resume',
+  'account.sending',
   'account.second-factor',
   'account.security',
   'account.single-sign-on',

@@ -1,5 +1,6 @@
 import type { UseFormReturnType } from '@mantine/form';
 import type { Network } from '../api/networks.ts';
+import type { Purpose } from '../ui/values.tsx';
 
 export const CHANNELS = ['SMS', 'WHATSAPP', 'RCS'] as const;
 export type Channel = (typeof CHANNELS)[number];
@@ -41,6 +42,8 @@ export type Draft = {
   picture: Picture | null;
   /** Suggested replies, one per line. */
   replies: string;
+  purpose: Purpose;
+  respectCalendar: boolean;
   simulation: boolean;
   hasFallbackRcs: boolean;
   fallbackRcsText: string;
@@ -61,6 +64,8 @@ export const emptyDraft = (destination: string): Draft => ({
   replies: '',
   WHATSAPP: { ...NETWORK, kind: 'template' },
   RCS: { ...NETWORK, kind: 'text' },
+  purpose: '',
+  respectCalendar: false,
   simulation: false,
   hasFallbackRcs: false,
   fallbackRcsText: '',

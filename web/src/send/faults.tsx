@@ -198,6 +198,14 @@ function useFacts(draft: Draft, preview: Preview | undefined): readonly Fact[] {
     ...(channel === 'SMS' && unitPrice !== null && parts > 1
       ? [{ label: t('partPrice'), value: <Money amount={unitPrice} currency={currency} /> }]
       : []),
+    ...(preview.held === null
+      ? []
+      : [
+          {
+            label: t('held'),
+            value: t('heldBy', { until: format.exact(new Date(preview.held.until)), rule: preview.held.rule }),
+          },
+        ]),
     ...(country === null ? [] : [{ label: t('country'), value: countries.of(country) ?? country }]),
   ];
 }
@@ -235,26 +243,41 @@ const orNone = (text: string): string | undefined => (text === '' ? undefined : 
 /** The preview request for the input so far. Placeholders without a value keep their names. */
 export function previewOf(channel: Channel, draft: Draft, placeholders: readonly string[]): PreviewBody {
   const destination = orNone(numberOf(draft));
-  if (channel === 'SMS') return { channel, destination, sender: orNone(draft.smsSender), text: orNone(draft.text) };
+  const purpose = purposeOf(draft);
+  if (channel === 'SMS')
+    return { channel, destination, sender: orNone(draft.smsSender), text: orNone(draft.text), ...purpose };
   const network = draft[channel];
   const sender = orNone(network.sender);
   const variables = Object.fromEntries(placeholders.map((name) => [name, network.variables[name] || `{{${name}}}`]));
   if (channel === 'WHATSAPP')
-    return { channel, destination, sender, ...whatsappContent({ ...draft, WHATSAPP: { ...network, variables } }) };
-  return { channel, destination, sender, ...rcsContent({ ...draft, RCS: { ...network, variables } }) };
+    return {
+      channel,
+      destination,
+      sender,
+      ...purpose,
+      ...whatsappContent({ ...draft, WHATSAPP: { ...network, variables } }),
+    };
+  return { channel, destination, sender, ...purpose, ...rcsContent({ ...draft, RCS: { ...network, variables } }) };
 }
+
+const purposeOf = ({ purpose, respectCalendar }: Draft) => ({
+  ...(purpose !== '' && { purpose }),
+  ...(respectCalendar && { respectCalendar }),
+});
 
 const smsOf = (draft: Draft): SmsBody => ({
   destination: numberOf(draft),
   sender: draft.smsSender.trim(),
   body: draft.text,
   simulation: draft.simulation,
+  ...purposeOf(draft),
 });
 
 const whatsappOf = (draft: Draft): WhatsappBody => ({
   phoneNumberId: draft.WHATSAPP.sender,
   destination: numberOf(draft),
   simulation: draft.simulation,
+  ...purposeOf(draft),
   ...whatsappContent(draft),
   ...(draft.hasFallbackRcs && {
     fallbackRcs: { agentId: draft.RCS.sender, body: { type: 'TEXT', text: draft.fallbackRcsText } },
@@ -266,6 +289,7 @@ const rcsOf = (draft: Draft): RcsBody => ({
   agentId: draft.RCS.sender,
   destination: numberOf(draft),
   simulation: draft.simulation,
+  ...purposeOf(draft),
   ...rcsContent(draft),
   ...fallbackSmsOf(draft),
 });

@@ -31,7 +31,7 @@ import { ContactSearch, type FoundContact } from '../ui/contact-search.tsx';
 import { MessageText } from '../ui/message.tsx';
 import { ErrorState, PageFrame, Section, TextLink } from '../ui/parts.tsx';
 import { choice, text, useUrlState } from '../ui/url-state.ts';
-import { ChannelBadge, MessageStatus, MsisdnText } from '../ui/values.tsx';
+import { ChannelBadge, MessageStatus, MsisdnText, usePurposes } from '../ui/values.tsx';
 import { ContentFields } from './content-fields.tsx';
 import {
   CHANNELS,
@@ -95,6 +95,7 @@ export function Page() {
               </Section>
               <Section title={t('what')}>
                 <ContentFields channel={channel} form={form} template={template} preview={preview} />
+                <PurposeFields form={form} />
               </Section>
               {fallbackChannelsOf(channel).length > 0 && <FallbackFields channel={channel} form={form} />}
               <SendBar channel={channel} state={state} />
@@ -115,6 +116,23 @@ export function Page() {
         </Grid.Col>
       </Grid>
     </PageFrame>
+  );
+}
+
+/** The fields for what the message is for, and whether it waits for the calendar. */
+function PurposeFields({ form }: { readonly form: DraftForm }) {
+  const { t } = useTranslation('send');
+  const purposes = usePurposes();
+  return (
+    <Stack gap="sm">
+      <NativeSelect
+        label={t('ui:purpose.label')}
+        w={{ base: '100%', xs: 260 }}
+        data={purposes}
+        {...form.getInputProps('purpose')}
+      />
+      <Switch label={t('respectCalendar')} {...form.getInputProps('respectCalendar', { type: 'checkbox' })} />
+    </Stack>
   );
 }
 

@@ -17,6 +17,17 @@ import classes from './facts.module.css';
 import { useFormat } from './format.ts';
 import { Hint } from './hint.tsx';
 
+export const PURPOSES = ['marketing', 'transactional', 'otp', 'service'] as const;
+/** The purpose of a message; '' for none of its own. */
+export type Purpose = (typeof PURPOSES)[number] | '';
+
+/** The choices of a purpose; `none` is the label of the first, without a purpose. */
+export function usePurposes(none?: string): { readonly value: Purpose; readonly label: string }[] {
+  const { t } = useTranslation('ui');
+  const named = PURPOSES.map((value) => ({ value, label: t(`purpose.${value}`) }));
+  return [{ value: '', label: none ?? t('purpose.none') }, ...named];
+}
+
 /** The tones of the statuses in docs/message-states.md. PENDING and SKIPPED apply to campaign recipients only. */
 const MESSAGE: Readonly<Record<string, Tone>> = {
   PENDING: 'progress',

@@ -1,0 +1,94 @@
+import { type Static, Type } from 'typebox';
+import { NO_SENDING_RULES, type SendingRules, sendingRulesOf } from '../core/actor.ts';
+import { CHANNELS, type Purpose } from '../core/channels.ts';
+import { as, columns, type Db, exec, maybeOne, sql } from '../core/db/query.ts';
+import { tenant, tenantTransaction } from '../core/db/transaction.ts';
+import { AppError } from '../core/errors.ts';
+import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
+import { requireAnyScope, requireScope } from '../core/http/auth.ts';
+import { orNull, purposeSchema } from '../core/schema.ts';
+import { notifyAccountChange } from './accounts.ts';
+import { type Author, recordAudit } from './audit.ts';
+
+const purpose = orNull(purposeSchema('Of messages that state none, unless their API key has one. Null: none.'));
+const respectCalendar = Type.Boolean({
+  description:
+    'Marketing messages wait for the hours that the rules of the recipient’s country allow, as with respectCalendar.',
+});
+
+const SendingRulesIn = Type.Object({
+  purpose: Type.Optional(purpose),
+  respectCalendar: Type.Optional(respectCalendar),
+});
+const SendingRulesOut = Type.Object({ purpose, respectCalendar });
+
+const PATH = '/api/partner-gateway/v1/account/sending';
+const tags = ['Account'];
+
+/** Registers the routes for what the account has set for its messages. */
+export function sendingRulesRoutes(app: App, { pool }: PlatformDeps): void {
+  app.get(PATH, {
+    onRequest: requireAnyScope([...CHANNELS, 'campaigns', 'keys'], 'read'),
+    schema: {
+      tags,
+      operationId: 'getSendingRules',
+      summary: 'Get the purpose and the hours of the account’s messages',
+      response: { 200: SendingRulesOut },
+    },
+    handler: async ({ actor }) => toRulesOut((await findSendingRules(tenant(pool, actor), actor)) ?? NO_SENDING_RULES),
+  });
+
+  app.put(PATH, {
+    onRequest: requireScope('keys'),
+    schema: {
+      tags,
+      operationId: 'putSendingRules',
+      summary: 'Change the purpose and the hours of the account’s messages',
+      description:
+        'From the next request on. Omitted fields are unchanged. For admins, and keys with the scope `keys`.',
+      body: withExamples(SendingRulesIn, { purpose: 'transactional', respectCalendar: true }),
+      response: { 200: SendingRulesOut },
+    },
+    handler: ({ actor, body }) => tenantTransaction(pool, actor, (tx) => changeSendingRules(tx, actor, body)),
+  });
+}
+
+const toRulesOut = ({ purpose, respectsCalendar }: SendingRules): Static<typeof SendingRulesOut> => ({
+  purpose,
+  respectCalendar: respectsCalendar,
+});
+
+/** Changes the rules for the messages of the author's account. Call it in a transaction. Errors: 404. */
+async function changeSendingRules(tx: Db, author: Author, patch: Static<typeof SendingRulesIn>) {
+  const { accountId } = author;
+  const current = await findSendingRules(tx, { accountId });
+  if (!current) throw new AppError('not_found');
+  const rules: SendingRules = {
+    purpose: patch.purpose === undefined ? current.purpose : patch.purpose,
+    respectsCalendar: patch.respectCalendar ?? current.respectsCalendar,
+  };
+  await updateSendingRules(tx, { accountId, ...rules });
+  await notifyAccountChange(tx, { accountId });
+  await recordAudit(tx, author, { action: 'account.sending', subject: `account:${accountId}`, detail: rules });
+  return toRulesOut(rules);
+}
+
+const SENDING_RULES = columns({
+  defaultPurpose: as<Purpose | null>('default_purpose'),
+  respectsCalendar: as<boolean>('respects_calendar'),
+});
+
+/** Finds the rules for the messages of an account. */
+async function findSendingRules(db: Db, { accountId }: { accountId: number }): Promise<SendingRules | undefined> {
+  const row = await maybeOne(db, sql`SELECT ${SENDING_RULES} FROM account WHERE id = ${accountId}`);
+  return row && sendingRulesOf(row);
+}
+
+const updateSendingRules = (
+  db: Db,
+  { accountId, purpose, respectsCalendar }: { accountId: number } & SendingRules,
+): Promise<number> =>
+  exec(
+    db,
+    sql`UPDATE account SET default_purpose = ${purpose}, respects_calendar = ${respectsCalendar} WHERE id = ${accountId}`,
+  );

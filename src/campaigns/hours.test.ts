@@ -1,0 +1,113 @@
+import { expect, test } from 'vitest';
+import { type CampaignStage, openCampaignStage } from '../../test/support/campaigns/stage.ts';
+import { testDatabase } from '../../test/support/database.ts';
+import { exec, many, sql } from '../core/db/query.ts';
+import { NO_AREA } from '../messages/calendar-areas.ts';
+import { heldAt, limitsOf } from './hours.ts';
+import { produceMessages } from './produce.ts';
+import { runStep } from './run.ts';
+
+const { pool } = testDatabase();
+
+/** Creates the recipients of a campaign, and no message. */
+async function expanded(stage: CampaignStage, id: number): Promise<void> {
+  await exec(pool, sql`UPDATE campaign SET paused_at = now() WHERE id = ${id}`);
+  await stage.run();
+}
+
+/** Lets workers create messages at an instant. */
+async function produceAt(stage: CampaignStage, campaignId: number, text: string): Promise<void> {
+  const job = { accountId: stage.accountId, campaignId };
+  let waitMs = 0;
+  const at = { now: new Date(text), paused: false };
+  while (waitMs === 0)
+    await runStep({ pool, tables: stage.tables }, job, () => [
+      async (step) => {
+        waitMs = await produceMessages({ ...step, campaign: { ...step.campaign, ...at } });
+        return waitMs;
+      },
+    ]);
+}
+
+const sentTo = async (stage: CampaignStage, id: number): Promise<string[]> =>
+  (await stage.messages(id)).map(({ destination }) => destination).sort();
+
+test('a marketing campaign that is confirmed on a Saturday evening reaches France on Monday at eight', async () => {
+  const stage = await openCampaignStage(pool);
+  const [danish, french] = ['+4520123456', '+33612345678'];
+  const id = await stage.confirmed({ numbers: [french, danish], countries: ['FR', 'DK'], purpose: 'marketing' });
+  await expanded(stage, id);
+  await produceAt(stage, id, '2026-11-28T19:30:00Z');
+  expect(await sentTo(stage, id)).toEqual([danish]);
+  await produceAt(stage, id, '2026-11-29T11:00:00Z');
+  await produceAt(stage, id, '2026-11-30T06:59:59Z');
+  expect(await sentTo(stage, id)).toEqual([danish]);
+  await produceAt(stage, id, '2026-11-30T07:00:00Z');
+  expect(await sentTo(stage, id)).toEqual([french, danish]);
+  expect(await many(pool, sql`SELECT DISTINCT purpose FROM message WHERE campaign_id = ${id}`)).toEqual([
+    { purpose: 'marketing' },
+  ]);
+});
+
+test('people in the United States get their messages when it is day in their state, each once', async () => {
+  const stage = await openCampaignStage(pool);
+  const [tollFree, newYork, texas, honolulu] = ['+18005550100', '+12125550100', '+12145550100', '+18085550100'];
+  const numbers = [honolulu, texas, newYork, tollFree];
+  const id = await stage.confirmed({ numbers, countries: numbers.map(() => 'US'), purpose: 'marketing' });
+  await expanded(stage, id);
+  // Tuesday: 8:00 in New York, 9:00 in Texas, 8:00 in Hawaii; for others 9:00 in Hawaii.
+  const seen: string[][] = [];
+  for (const time of ['12:59', '13:00', '14:59', '15:00', '18:00', '19:00']) {
+    await produceAt(stage, id, `2026-12-01T${time}:00Z`);
+    seen.push(await sentTo(stage, id));
+  }
+  expect(seen).toEqual([
+    [],
+    [newYork],
+    [newYork],
+    [newYork, texas],
+    [newYork, texas, honolulu],
+    [newYork, texas, tollFree, honolulu],
+  ]);
+});
+
+const timed = {
+  purpose: null,
+  whatsappCategory: null,
+  respectCalendar: null,
+  effectiveQuietHours: null,
+  accountPurpose: null,
+  accountRespectsCalendar: false,
+};
+
+test('a campaign respects the calendar if it is marketing by its own word, or the account requires it', () => {
+  const laws = (more: Partial<Parameters<typeof limitsOf>[0]>): boolean => limitsOf({ ...timed, ...more }).laws;
+  expect(laws({})).toBe(false);
+  expect(laws({ purpose: 'marketing' })).toBe(true);
+  expect(laws({ purpose: 'marketing', respectCalendar: false })).toBe(false);
+  expect(laws({ purpose: 'otp', respectCalendar: true })).toBe(false);
+  expect(laws({ respectCalendar: true })).toBe(true);
+  expect(laws({ whatsappCategory: 'marketing' })).toBe(false);
+  expect(laws({ whatsappCategory: 'marketing', accountRespectsCalendar: true })).toBe(true);
+  expect(laws({ accountPurpose: 'marketing', accountRespectsCalendar: true, respectCalendar: false })).toBe(true);
+});
+
+test('the goal tells who would wait, how long, and for which rule', () => {
+  const places = [
+    { country: 'FR', area: NO_AREA, count: 4110 },
+    { country: 'DK', area: NO_AREA, count: 31_204 },
+    { country: 'US', area: 'US-TX', count: 5 },
+    { country: 'US', area: 'US-TX.2', count: 2 },
+  ];
+  const limits = limitsOf({ ...timed, purpose: 'marketing' });
+  // Saturday evening in Paris, Saturday afternoon in Texas; then Sunday morning in Texas.
+  expect(heldAt(places, limits, new Date('2026-11-28T19:30:00Z'))).toMatchObject([
+    { country: 'FR', region: null, count: 4110, until: '2026-11-30T07:00:00.000Z', rule: 'calendar.FR.sunday' },
+  ]);
+  expect(heldAt(places, limits, new Date('2026-11-29T15:00:00Z'))).toMatchObject([
+    { region: 'US-TX', count: 5, until: '2026-11-29T18:00:00.000Z', rule: 'calendar.US-TX.sunday' },
+    { region: 'US-TX', count: 2, until: '2026-11-29T19:00:00.000Z' },
+    { country: 'FR', until: '2026-11-30T07:00:00.000Z' },
+  ]);
+  expect(heldAt(places, limitsOf(timed), new Date('2026-11-28T19:30:00Z'))).toEqual([]);
+});
