@@ -164,3 +164,13 @@ test('a program that cannot listen says why, once, and does not start', async ()
   expect([await program.ready, (await program.ended).code]).toEqual([null, 1]);
   expect(program.errors().match(/is in use/g)).toHaveLength(1);
 });
+
+test('a process of the API alone says that it has no sandbox, unless there is to be none', async () => {
+  const errorsWith = async (SANDBOX: string): Promise<string> => {
+    using api = startServeProcess('api', { ...stage.environment, PORT: '0', LOG_LEVEL: 'warn', SANDBOX });
+    await api.ready;
+    return api.errors();
+  };
+  expect(await errorsWith('on')).toContain('social networks run only in the command serve');
+  expect(await errorsWith('off')).not.toContain('sandbox');
+});

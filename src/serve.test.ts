@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestProgram, type TestProgram } from '../test/support/program.ts';
-import { startServeProcess } from '../test/support/serve-process.ts';
 import { until } from '../test/support/until.ts';
 import { loadConfig } from './core/config.ts';
 import { countRows, sql } from './core/db/query.ts';
@@ -84,14 +83,4 @@ test('it stops listening when it stops', async () => {
   expect((await fetch(`${brief.health}/health/live`)).status).toBe(200);
   await brief.stop();
   await expect(fetch(`${brief.health}/health/live`)).rejects.toThrow();
-});
-
-test('a process of the API alone says that it has no sandbox, unless there is to be none', async () => {
-  const errorsWith = async (SANDBOX: string): Promise<string> => {
-    using api = startServeProcess('api', { ...program.environment, PORT: '0', LOG_LEVEL: 'warn', SANDBOX });
-    await api.ready;
-    return api.errors();
-  };
-  expect(await errorsWith('on')).toContain('social networks run only in the command serve');
-  expect(await errorsWith('off')).not.toContain('sandbox');
 });

@@ -4,7 +4,8 @@ import { PG } from '../../test/support/http/routes.ts';
 import { OWN_PAGES } from '../../test/support/http/session-stage.ts';
 import { type MailServer, startMailServer, tokenIn } from '../../test/support/mail-server.ts';
 import { startTestProgram, type TestProgram } from '../../test/support/program.ts';
-import { many, one, sql } from '../core/db/query.ts';
+import { until } from '../../test/support/until.ts';
+import { exec, many, one, sql } from '../core/db/query.ts';
 import { hashPassword } from './password.ts';
 import { deleteExpiredResets } from './password-reset.ts';
 import { registerUserCommands } from './user-routes.ts';
@@ -156,6 +157,20 @@ test('the answer is the same for a user, for nobody, and for a user without a ma
   await request(marker.username);
   await mails.mailTo(marker.username);
   expect(mails.mails.flatMap(({ to }) => to)).not.toContain('nobody@example.com');
+});
+
+const isWaiting = async (): Promise<boolean> =>
+  (await many(program.pool, sql`SELECT FROM job WHERE kind = 'password.reset'`)).length > 0;
+
+test('a user of a suspended account gets no link', async () => {
+  const [{ username }, marker] = [await newUser(), await newUser()];
+  await exec(program.pool, sql`UPDATE account SET status = 'suspended' WHERE id = ${program.account.accountId}`);
+  expect((await request(username)).status).toBe(202);
+  await until('an end of the request', async () => !(await isWaiting()));
+  await exec(program.pool, sql`UPDATE account SET status = 'active' WHERE id = ${program.account.accountId}`);
+  await request(marker.username);
+  await mails.mailTo(marker.username);
+  expect(mails.mails.flatMap(({ to }) => to)).not.toContain(username);
 });
 
 test('the mail is in the language that the page asks for', async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Method, openRoutes } from '../../test/support/http/routes.ts';
-import type { Role } from '../core/actor.ts';
-import { many, one, sql } from '../core/db/query.ts';
+import { type Role, scopesOfRole } from '../core/actor.ts';
+import { exec, many, one, sql } from '../core/db/query.ts';
 import type { NewAccount } from '../operate/account-commands.ts';
 import { apiKeyRoutes } from './api-key-routes.ts';
 import { userRoutes } from './user-routes.ts';
@@ -130,6 +130,20 @@ describe('permissions', () => {
     expect((await call(narrow, 'DELETE', `${PATH}/${viewer.id}`)).status).toBe(403);
     expect((await call(viewer.basic, 'GET', KEYS)).status).toBe(403);
     expect((await call(await keyOf(admin), 'POST', PATH, input)).status).toBe(201);
+    // It may manage a sender, but not make more of one.
+    const [asSender, sender] = [await keyOf(admin, [...scopesOfRole('sender'), 'keys']), await person('sender')];
+    for (const role of ['viewer', 'manager', 'admin'])
+      expect((await call(asSender, 'PUT', `${PATH}/${sender.id}`, { role })).status).toBe(403);
+    expect((await call(asSender, 'PUT', `${PATH}/${sender.id}`, { role: 'sender' })).status).toBe(200);
+  });
+
+  test('an admin can neither change nor remove a user who is an operator of the gateway', async () => {
+    const operator = await person('manager');
+    await exec(pool, sql`UPDATE app_user SET is_operator = true WHERE id = ${operator.id}`);
+    for (const change of [{ role: 'viewer' }, { password: 'another password' }])
+      expect((await call(admin, 'PUT', `${PATH}/${operator.id}`, change)).status).toBe(403);
+    expect((await call(admin, 'DELETE', `${PATH}/${operator.id}`)).status).toBe(403);
+    expect((await call(admin, 'GET', `${PATH}/${operator.id}`)).body).toMatchObject({ role: 'manager' });
   });
 
   test('the last admin can be neither removed nor demoted', async () => {

@@ -1,11 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { actor } from '../../test/support/drafts.ts';
-import { formOf } from '../../test/support/http/form.ts';
 import { runJobs } from '../../test/support/jobs.ts';
-import { startTestProgram } from '../../test/support/program.ts';
-import { until } from '../../test/support/until.ts';
-import { startWorkerProcess } from '../../test/support/worker-process.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { silentLog } from '../core/log.ts';
 import { parsePhone } from '../core/phone.ts';
@@ -143,30 +139,4 @@ test('imports that ended long ago are deleted with their rejected rows; waiting 
   expect(await db.deleteOldImports(database.pool, { days: 90 })).toBe(1);
   expect([await find(ended), (await find(waiting))?.status]).toEqual([undefined, 'PENDING']);
   await workAll();
-});
-
-test('the import of a killed worker is finished by another: no row twice, none missing', async () => {
-  await using program = await startTestProgram({ carriers: {}, roles: { worker: false } });
-  const rows = Array.from({ length: 30_000 }, (_, i) => `+39333${2_000_000 + i}`);
-  const form = await formOf({ name: 'a.csv', content: `phone\n${rows.join('\n')}\n` });
-  const PATH = '/api/partner-gateway/v1/contacts';
-  const { body } = await program.client.request('POST', `${PATH}/upload`, form);
-  const { importId } = body as { importId: number };
-  const look = async () => {
-    const { body: found } = await program.client.request('GET', `${PATH}/imports/${importId}`);
-    return found as { status: string; progress: number; summary: object };
-  };
-  const killed = startWorkerProcess(program);
-  await until('some progress', async () => (await look()).progress > 0);
-  await killed.kill();
-  const before = await look();
-  const next = startWorkerProcess(program);
-  const done = await until('the end', async () => {
-    const found = await look();
-    return found.status === 'COMPLETED' && found;
-  });
-  await next.stop();
-  expect(before.progress).toBeGreaterThan(0);
-  expect(done.summary).toEqual({ total: 30_000, created: 30_000, updated: 0, skipped: 0, errors: 0 });
-  expect(await findBook(program.pool, program.account)).toMatchObject({ contacts: 30_000 });
 });

@@ -163,12 +163,15 @@ async function queued(more: Partial<Draft> = {}): Promise<Stored> {
   return { account, id: idOf(await accept.one(actor(account), draft(more))) };
 }
 
+type Attempt = Partial<Result> & { readonly again?: boolean; readonly keepsReserve?: boolean };
+
 /** Settles an attempt as the pump does. */
-async function attempt({ account, id }: Stored, outcome: Outcome, more: Partial<Result> & { again?: boolean } = {}) {
-  const { again = false, ...rest } = more;
+async function attempt({ account, id }: Stored, outcome: Outcome, more: Attempt = {}) {
+  const { again = false, keepsReserve = false, ...rest } = more;
   const chunk = { id: 1, accountId: account, priority: 0, round: 0, attempt: 0, tries: 0, alternates: [], intent: 0 };
   const [jobs] = await loadJobs(pool, [{ ...chunk, onUnknown: 'hold', campaignId: null, ids: [id] }]);
-  const result = resultOf(id, outcome, { accountId: account, job: jobs?.[0] ?? null, ...rest });
+  const job = jobs?.[0] ? { ...jobs[0], keepsReserve } : null;
+  const result = resultOf(id, outcome, { accountId: account, job, ...rest });
   await transaction(pool, (tx) => settleOutcomes(tx, [result], again));
 }
 
@@ -221,6 +224,12 @@ describe('an attempt', () => {
     const message = await queued();
     await attempt(message, REFUSED);
     expect(await booksAfter(message)).toMatchObject(RETURNED);
+  });
+
+  test('that the carrier refuses leaves it frozen for a campaign that has another channel to try', async () => {
+    const message = await queued();
+    await attempt(message, REFUSED, { keepsReserve: true });
+    expect(await readBooks(pool, message.account)).toMatchObject(FROZEN);
   });
 
   test('that is to be repeated leaves it frozen, however often, and the last one decides', async () => {

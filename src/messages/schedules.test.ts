@@ -39,6 +39,16 @@ test('a schedule is sent up to an hour late, and asks when it was missed by more
   expect((await listChunks(pool)).find((chunk) => chunk.owner === null)?.ids).toEqual(missed);
 });
 
+test('a schedule that was not missed is not listed, and nobody can release or cancel it as one', async () => {
+  await scheduled(-10);
+  await scheduled(59);
+  expect(await listMissed(pool)).toEqual([]);
+  for (const { id } of await listChunks(pool)) {
+    await expect(releaseMissed(pool, { id, ...BY })).rejects.toMatchObject({ code: 'not_found' });
+    await expect(cancelMissed(pool, { id, ...BY, now: new Date() })).rejects.toMatchObject({ code: 'not_found' });
+  }
+});
+
 test('a schedule that came due while a worker ran is not missed, however long the carrier or the queue delays it', async () => {
   const ids = await scheduled(1);
   await scheduled(-10);

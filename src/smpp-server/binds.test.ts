@@ -7,7 +7,8 @@ import { until } from '../../test/support/until.ts';
 import { changeStatus } from '../accounts/accounts.ts';
 import { operatorAuthor } from '../accounts/audit.ts';
 import { changeCredential, newSmppPassword, removeCredential, rotateCredential } from '../accounts/smpp-credentials.ts';
-import { many, sql } from '../core/db/query.ts';
+import { toBits } from '../core/channels.ts';
+import { exec, many, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import { STATUS } from '../smpp/status.ts';
@@ -58,6 +59,15 @@ test('a wrong password and an unknown system_id get the same answer, and the con
     await client.closed;
   }
   expect((await bindAs(server, credential)).bound.command_status).toBe(0);
+});
+
+test('an account whose channels do not include SMS does not bind', async () => {
+  const server = await startServer(database);
+  const other = await createAccount(pool, { name: 'Without SMS', plan: 'unlimited' });
+  await exec(pool, sql`UPDATE account SET channels = ${toBits(['RCS', 'WHATSAPP'])} WHERE id = ${other.accountId}`);
+  const client = await bindAs(server, await newCredential(pool, other.accountId));
+  expect(client.bound.command_status).toBe(STATUS.ESME_RBINDFAIL);
+  await client.closed;
 });
 
 test('guesses at one system_id are limited, and its owner still binds from where it has bound before', async () => {
