@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { checkPage, testLayouts } from './check-page.ts';
+import { checkPage, testAtNight } from './check-page.ts';
 import { openSite, type Site } from './harness.ts';
 import { textOf } from './text-of.ts';
 
@@ -76,7 +76,7 @@ test('users without the scope see the reason instead of the page', async () => {
   await page.getByText('Your role does not include this.').waitFor();
 });
 
-testLayouts('the page and its dialogs are accessible and no wider than the window', async () => {
+testAtNight('the page and its dialogs are accessible and no wider than the window', async () => {
   const window = await site.signIn();
   const { page } = window;
   await page.goto(site.url('/api-keys'));

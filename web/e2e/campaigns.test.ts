@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { callOf, confirm, idOf, numbers, SMS } from './campaign-work.ts';
-import { checkPage, testLayouts } from './check-page.ts';
+import { checkPage, testAtNight } from './check-page.ts';
 import { openSite, type Site } from './harness.ts';
 
 /** Slow campaigns, and pages in two themes and two widths, take long on a busy machine. */
@@ -272,7 +272,7 @@ test('viewers see which actions they may not use, and why', async () => {
   expect(watch.problems()).toEqual([]);
 });
 
-testLayouts(
+testAtNight(
   'the list, the editor steps and the campaign page are accessible and no wider than the window',
   async () => {
     const id = await draft({
@@ -309,7 +309,7 @@ testLayouts(
   LONG_MS,
 );
 
-testLayouts(
+testAtNight(
   'a paused and a cancelled campaign and their dialogs are accessible and no wider than the window',
   async () => {
     const slow = { sendingMode: 'WHATSAPP_SMS', ...NETWORKS, ...(await whatsappNumber()), rate: 2 };

@@ -39,10 +39,10 @@ export async function checkPage({ page, watch }: Pick<Window, 'page' | 'watch'>,
 }
 
 /**
- * Registers a test of nothing but layouts and accessibility, in the full tests only: in the fast ones, `pages.test.ts`
- * opens every page.
+ * Registers a test that runs in the full tests only: layouts and accessibility (in the fast ones, `pages.test.ts` opens
+ * every page), and flows of a browser through routes that have tests of their own.
  */
-export const testLayouts: (name: string, run: () => Promise<void>, timeoutMs?: number) => void = inject('everyLayout')
+export const testAtNight: (name: string, run: () => Promise<void>, timeoutMs?: number) => void = inject('everyLayout')
   ? test
   : () => undefined;
 

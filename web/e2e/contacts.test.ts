@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { createAccount } from '../../src/operate/account-commands.ts';
 import { until } from '../../test/support/until.ts';
-import { checkPage, testLayouts } from './check-page.ts';
+import { checkPage, testAtNight } from './check-page.ts';
 import { openSite, type Site } from './harness.ts';
 
 const PATH = '/api/partner-gateway/v1/contacts';
@@ -298,7 +298,7 @@ test('a full name next to the test badge is not cut off', async () => {
   await expect.poll(cutOff).toBeLessThanOrEqual(0);
 });
 
-testLayouts('the pages of contacts are accessible and no wider than the window', async () => {
+testAtNight('the pages of contacts are accessible and no wider than the window', async () => {
   const { id } = await addContact({ fullName: 'Pictured Person', email: 'p@example.com', optedOut: ['SMS'] });
   const window = await site.signIn();
   const { page } = window;
@@ -317,7 +317,7 @@ testLayouts('the pages of contacts are accessible and no wider than the window',
   await checkPage(window, 'contact-fields');
 });
 
-testLayouts('the pages of lists are accessible and no wider than the window', async () => {
+testAtNight('the pages of lists are accessible and no wider than the window', async () => {
   await post('/list', { name: 'For the picture', description: 'Everybody who asked for the letter', isTest: true });
   const window = await site.signIn();
   const { page } = window;

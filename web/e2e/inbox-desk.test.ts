@@ -5,7 +5,7 @@ import type { Channel } from '../../src/core/channels.ts';
 import { exec, sql } from '../../src/core/db/query.ts';
 import { notifySandbox } from '../../src/sandbox/sandbox-store.ts';
 import { until } from '../../test/support/until.ts';
-import { checkPage, testLayouts } from './check-page.ts';
+import { checkPage, testAtNight } from './check-page.ts';
 import { openSite, type Site } from './harness.ts';
 
 const INBOX = '/api/partner-gateway/v1/inbox';
@@ -333,7 +333,7 @@ test('canned answers, labels and opening hours are set in the settings of the in
   expect(watch.problems()).toEqual([]);
 });
 
-testLayouts('the desk of the inbox is accessible and no wider than the window', async () => {
+testAtNight('the desk of the inbox is accessible and no wider than the window', async () => {
   const window = await site.signIn();
   const { page } = window;
   const person = nextPerson();

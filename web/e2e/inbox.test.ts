@@ -5,7 +5,7 @@ import type { Channel } from '../../src/core/channels.ts';
 import { exec, sql } from '../../src/core/db/query.ts';
 import { notifySandbox } from '../../src/sandbox/sandbox-store.ts';
 import { until } from '../../test/support/until.ts';
-import { checkPage, testLayouts } from './check-page.ts';
+import { checkPage, testAtNight } from './check-page.ts';
 import { openSite, type Site } from './harness.ts';
 import { settle } from './settle.ts';
 
@@ -290,7 +290,7 @@ test('a conversation is started with a person who has never written', async () =
   expect(watch.problems()).toEqual([]);
 });
 
-testLayouts('the inbox and a conversation are accessible and no wider than the window', async () => {
+testAtNight('the inbox and a conversation are accessible and no wider than the window', async () => {
   const window = await site.signIn();
   const { page } = window;
   const person = 'Maximilian-Alexander Oberhuber-Castelbarco';
@@ -308,7 +308,7 @@ testLayouts('the inbox and a conversation are accessible and no wider than the w
   await checkPage(window, 'inbox-conversation');
 });
 
-testLayouts('the dialogs of the inbox are accessible and no wider than the window', async () => {
+testAtNight('the dialogs of the inbox are accessible and no wider than the window', async () => {
   const window = await site.signIn();
   const { page } = window;
   const person = 'Carla Neri';

@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { checkPage, testLayouts } from './check-page.ts';
+import { checkPage, testAtNight } from './check-page.ts';
 import { openSite, type Site } from './harness.ts';
 
 let site: Site;
@@ -92,7 +92,7 @@ test('viewers cannot upload and see why', async () => {
   expect(await page.locator('input[type=file]').count()).toBe(0);
 });
 
-testLayouts('the library, a file and its dialog are accessible and no wider than the window', async () => {
+testAtNight('the library, a file and its dialog are accessible and no wider than the window', async () => {
   const { page, watch, files } = await openLibrary();
   await files.setInputFiles([picture('a rather long name of a picture that was taken on a Saturday.png')]);
   await page.getByText('Uploaded', { exact: true }).waitFor();

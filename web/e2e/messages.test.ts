@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { checkPage } from './check-page.ts';
+import { checkPage, testAtNight } from './check-page.ts';
 import { openSite, type Site } from './harness.ts';
 
 let site: Site;
@@ -75,7 +75,7 @@ test('an unknown message ID is reported as not found', async () => {
   await page.getByRole('heading', { name: 'Message not found' }).waitFor();
 });
 
-test('scheduled messages are listed; one is moved, and one is cancelled', async () => {
+testAtNight('scheduled messages are listed; one is moved, and one is cancelled', async () => {
   const { client } = site.program;
   const path = '/api/partner-gateway/v1/messages/scheduled';
   const later = async (destination: string, hours: number): Promise<string> => {

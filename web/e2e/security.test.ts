@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { checkPage, testLayouts } from './check-page.ts';
+import { checkPage, testAtNight } from './check-page.ts';
 import { enter, openSite, type Site } from './harness.ts';
 import { textOf } from './text-of.ts';
 
@@ -125,7 +125,7 @@ test('a viewer sees their own sessions, and why the other tabs are disabled', as
   expect(watch.problems()).toEqual([]);
 });
 
-testLayouts('the tabs are accessible and no wider than the window', async () => {
+testAtNight('the tabs are accessible and no wider than the window', async () => {
   const window = await site.signIn();
   const { page } = window;
   await page.goto(site.url('/security?whose=all'));

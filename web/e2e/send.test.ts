@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { checkPage } from './check-page.ts';
+import { checkPage, testAtNight } from './check-page.ts';
 import { openSite, type Site } from './harness.ts';
 
 const PG = '/api/partner-gateway/v1';
@@ -87,7 +87,7 @@ test('a rejected message says why, and the next attempt clears the reason', asyn
   expect(watch.problems()).toEqual([]);
 });
 
-test('a simulation has the outcome its number determines, and costs nothing', async () => {
+testAtNight('a simulation has the outcome its number determines, and costs nothing', async () => {
   const { page, watch } = await site.signIn();
   await open(page, '?to=%2B393335550001');
   const before = await site.program.client.request('GET', `${PG}/subscription/credit`);
@@ -102,7 +102,7 @@ test('a simulation has the outcome its number determines, and costs nothing', as
   expect(watch.problems()).toEqual([]);
 });
 
-test('a WhatsApp template is previewed with its values, sent, and polled', async () => {
+testAtNight('a WhatsApp template is previewed with its values, sent, and polled', async () => {
   const window = await site.signIn();
   const { page, watch } = window;
   await open(page, '?channel=WHATSAPP&to=%2B393335550102');
@@ -120,7 +120,7 @@ test('a WhatsApp template is previewed with its values, sent, and polled', async
   expect(watch.problems()).toEqual([]);
 });
 
-test('an RCS card that is not delivered falls back to the SMS written for it', async () => {
+testAtNight('an RCS card that is not delivered falls back to the SMS written for it', async () => {
   const window = await site.signIn();
   const { page, watch } = window;
   await open(page, '?to=%2B393335550007');

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { checkPage, testLayouts } from './check-page.ts';
+import { checkPage, testAtNight } from './check-page.ts';
 import { enter, openSite, type Site } from './harness.ts';
 
 let site: Site;
@@ -56,7 +56,7 @@ test('the console uses the language of the browser and keeps another chosen one'
   await page.getByRole('heading', { name: 'Panoramica' }).waitFor();
 });
 
-testLayouts('the sign-in page and the overview are accessible and no wider than the window', async () => {
+testAtNight('the sign-in page and the overview are accessible and no wider than the window', async () => {
   const out = await site.window();
   await out.page.goto(site.url('/sign-in'));
   await out.page.getByRole('button', { name: 'Sign in' }).waitFor();

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { bindLibrary } from '../../test/support/carriers/smpp-library-client.ts';
 import { freePort } from '../../test/support/free-port.ts';
 import { newCredential } from '../../test/support/smpp-server.ts';
-import { checkPage, testLayouts } from './check-page.ts';
+import { checkPage, testAtNight } from './check-page.ts';
 import { openSite, type Site } from './harness.ts';
 import { textOf } from './text-of.ts';
 
@@ -90,7 +90,7 @@ test('operators see who is bound, and from where', async () => {
   expect(window.watch.problems()).toEqual([]);
 });
 
-testLayouts('the page and its dialog are accessible and no wider than the window', async () => {
+testAtNight('the page and its dialog are accessible and no wider than the window', async () => {
   const window = await site.signIn();
   const { page } = window;
   await page.goto(site.url('/smpp'));

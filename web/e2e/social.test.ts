@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { exec, sql } from '../../src/core/db/query.ts';
 import { freePort } from '../../test/support/http/free-port.ts';
 import { type OauthServer, startOauthServer } from '../../test/support/oauth/server.ts';
-import { checkPage, testLayouts } from './check-page.ts';
+import { checkPage, testAtNight } from './check-page.ts';
 import { openSite, type Site } from './harness.ts';
 import type { Window } from './windows.ts';
 
@@ -110,7 +110,7 @@ test('users who may only read see the profiles, and why they cannot change them'
   await page.getByRole('tooltip').getByText('Your role is read-only here.').waitFor();
 });
 
-testLayouts('the page and its dialog are accessible and no wider than the window', async () => {
+testAtNight('the page and its dialog are accessible and no wider than the window', async () => {
   const window = await openProfiles();
   const { page, watch } = window;
   await connectFacebook(window);

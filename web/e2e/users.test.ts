@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { checkPage, testLayouts } from './check-page.ts';
+import { checkPage, testAtNight } from './check-page.ts';
 import { enter, openSite, type Site } from './harness.ts';
 import { textOf } from './text-of.ts';
 
@@ -153,7 +153,7 @@ test('actions that are not allowed on a user are disabled and say why', async ()
   expect(watch.problems()).toEqual([]);
 });
 
-testLayouts('the pages and their dialogs are accessible and no wider than the window', async () => {
+testAtNight('the pages and their dialogs are accessible and no wider than the window', async () => {
   const window = await site.signIn();
   const { page } = window;
   await page.goto(site.url('/users'));
