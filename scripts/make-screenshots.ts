@@ -5,7 +5,7 @@ import { execFile } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import sharp from 'sharp';
 import { loadConfig } from '../src/core/config.ts';
 import { startEmbedded } from '../src/core/db/embedded.ts';
@@ -33,8 +33,8 @@ type Picture = {
   readonly theme: 'light' | 'dark';
   /** Name of the button that opens the part of the page to show. */
   readonly opens?: RegExp;
-  /** An element that appears once the page has loaded. */
-  readonly shows: (page: Page) => { waitFor(): Promise<void> };
+  /** An element that appears once the page has loaded; it is scrolled to if it is further down. */
+  readonly shows: (page: Page) => Locator;
 };
 
 const picturesOf = ({ campaignId, scheduledId, chatId }: Sample): readonly Picture[] => [
@@ -50,7 +50,7 @@ const picturesOf = ({ campaignId, scheduledId, chatId }: Sample): readonly Pictu
     path: `/campaigns/editor?id=${scheduledId}`,
     theme: 'light',
     opens: /Text/,
-    shows: (page) => page.getByText('Price for this recipient'),
+    shows: (page) => page.getByRole('textbox', { name: 'SMS text' }),
   },
   {
     name: 'campaign-review',
@@ -119,6 +119,7 @@ async function take(within: Browser, person: NewAccount, { name, path, theme, op
   await page.goto(path);
   if (opens !== undefined) await page.getByRole('button', { name: opens }).first().click();
   await shows(page).waitFor();
+  if (opens !== undefined) await shows(page).scrollIntoViewIfNeeded();
   await settle(page);
   const { size } = await sharp(await page.screenshot())
     .png({ palette: true, colours: 128, effort: 10 })
