@@ -20,6 +20,7 @@ import { countNotices, countOpen, findEvaluation } from './operate/alert-store.t
 import { examine } from './operate/doctor.ts';
 import { checkFromOutside, type Finding } from './operate/doctor-checks.ts';
 import { listConnectionStatus, listConnections, STARTS_LATER } from './routing/connection-store.ts';
+import { listLimits } from './routing/messaging-limits.ts';
 import { countUsedUp } from './routing/number-lookups.ts';
 import { countBinds } from './smpp-server/sign-in.ts';
 import { countDisabled } from './webhooks/account-queue.ts';
@@ -254,6 +255,14 @@ function registerConnectionGauges(registry: Registry, pool: Pool): void {
   );
   gauge('messages_lost', 'Messages that were in the queue and do not exist: they are not sent', async (names) =>
     (await countLost(pool)).map((q) => ({ connection: nameOf(names, q.connectionId), value: q.messages })),
+  );
+  gauge(
+    'whatsapp_limit_people',
+    'People to whom the portfolio of the connection may write first in 24 hours',
+    async () => (await listLimits(pool)).map(({ connection, people: value }) => ({ connection, value })),
+  );
+  gauge('whatsapp_limit_used', 'People to whom it has written first in the last 24 hours', async () =>
+    (await listLimits(pool)).map(({ connection, used: value }) => ({ connection, value })),
   );
   gauge('receipts_unmatched', 'Receipts that match no message, or several', async (names) =>
     (await countUnmatched(pool)).map((u) => ({ connection: nameOf(names, u.connectionId), value: u.count })),

@@ -57,6 +57,7 @@ import { createSampler, qualityTasks, type Sampler } from './messages/quality.ts
 import { createReceiptIntake, receiptTasks, type TakeReceipt } from './messages/receipts.ts';
 import { createRestoreGuard, type RestoreGuard, restoreGuardTasks } from './messages/restore-guard.ts';
 import { scheduleTasks } from './messages/schedules.ts';
+import { createReach } from './messages/reach.ts';
 import { sendingTasks } from './messages/send-response.ts';
 import { settleOutcomes } from './messages/settle.ts';
 import { simulationTasks } from './messages/simulation.ts';
@@ -67,6 +68,7 @@ import { workerTasks } from './operate/workers.ts';
 import { carrierContext, secretOf } from './routing/connections.ts';
 import type { Costs } from './routing/costs.ts';
 import { kindOf } from './routing/kinds.ts';
+import { messagingLimitTasks } from './routing/messaging-limits.ts';
 import { lookupTasks } from './routing/number-lookup-store.ts';
 import { connectionTasks, type Supervisor, superviseConnections } from './routing/supervise.ts';
 import { countUnreadable } from './smpp/session.ts';
@@ -182,6 +184,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     ...fallbackTasks(parts),
     ...trafficTasks(parts),
     ...lookupTasks(parts),
+    ...messagingLimitTasks(parts),
     ...qualityTasks({ ...parts, sampler }),
     ...partitionTasks(parts),
     ...socialTasks(parts),
@@ -285,17 +288,22 @@ function supervise(deps: WorkerDeps, { owner, guard, takeReceipt, sampler }: Sup
     startPump(connection, carrier) {
       const priced = { connectionId: connection.id, costs: deps.costs };
       const caps = createDailyCaps(pool);
+      const reach = createReach(pool, connection.id);
       const registered = { connectionId: connection.id, senderRules: deps.tables.senderRules };
       const load: PumpDeps['load'] = async (chunks) => {
         const jobs = await loadRecentJobs(pool, chunks, { recent: recentMessages, resolver });
-        return withNetworks(pool, await caps.limit(withRegistrations(chunks, jobs, registered)), priced);
+        const registeredJobs = withRegistrations(chunks, jobs, registered);
+        return withNetworks(pool, await reach.limit(chunks, await caps.limit(registeredJobs)), priced);
       };
       const pump = startPump({
         pool,
         connectionId: connection.id,
         owner,
         carrier,
-        onOutcome: caps.settled,
+        onOutcome(job, outcome) {
+          caps.settled(job, outcome);
+          reach.settled(job, outcome);
+        },
         tps: kindOf(connection).tpsOf(connection.settings),
         mustLoad: (job) => dependsOnNetwork(job, priced) || mayBePaced(job, registered),
         load: trace ? trace.load(connection.name, load) : load,

@@ -10163,6 +10163,11 @@ export interface operations {
                             verifiedName: string;
                             /** @description GREEN, YELLOW, RED or UNKNOWN, as last reported by the network. */
                             qualityRating: string;
+                            messagingLimit: {
+                                people: number | null;
+                                /** @description Those of the last 24 hours. */
+                                used: number;
+                            } | null;
                             /** @description Shared by all accounts. */
                             common: boolean;
                             /** Format: date-time */
@@ -13927,6 +13932,17 @@ export interface operations {
                             unitPrice: number | null;
                             price: number | null;
                         }[];
+                        messagingLimit: {
+                            /** @description The people to whom the portfolio of the WhatsApp number may write first within 24 hours. */
+                            people: number;
+                            /** @description Those of them in the last 24 hours. */
+                            used: number;
+                            /**
+                             * Format: date-time
+                             * @description Estimated time at which the last recipient gets the message if it begins now.
+                             */
+                            doneAt: string;
+                        } | null;
                         currency: string;
                         /** @description Faults that prevent the campaign from being saved or confirmed. */
                         problems: {

@@ -1801,6 +1801,19 @@ CREATE POLICY tenant ON message_state AS PERMISSIVE FOR ALL TO public USING ((ac
 
 COMMENT ON TABLE message_state IS 'facts';
 
+CREATE TABLE messaging_limit (
+  connection_id bigint NOT NULL,
+  portfolio text NOT NULL,
+  people integer,
+  CONSTRAINT messaging_limit_pkey PRIMARY KEY (connection_id),
+  CONSTRAINT messaging_limit_people_check CHECK ((people > 0)),
+  CONSTRAINT messaging_limit_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connection(id) ON DELETE CASCADE
+);
+
+CREATE INDEX messaging_limit_portfolio ON messaging_limit USING btree (portfolio);
+
+COMMENT ON TABLE messaging_limit IS 'shared';
+
 CREATE TABLE nameless_submit (
   account_id bigint NOT NULL,
   message_id uuid NOT NULL,
@@ -2006,6 +2019,17 @@ ALTER TABLE person_alias ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON person_alias AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 
 COMMENT ON TABLE person_alias IS 'facts';
+
+CREATE TABLE portfolio_person (
+  portfolio text NOT NULL,
+  person text NOT NULL,
+  at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT portfolio_person_pkey PRIMARY KEY (portfolio, person)
+);
+
+CREATE INDEX portfolio_person_at ON portfolio_person USING btree (portfolio, at);
+
+COMMENT ON TABLE portfolio_person IS 'queue';
 
 CREATE TABLE price (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -3066,6 +3090,19 @@ AS $function$
     translate(left(written, 4096), '.,:;@/\-_+*#''"&=?!()[]{}<>|~^%€', repeat(' ', 40)))
 $function$;
 
+CREATE OR REPLACE FUNCTION messaging_limit_use(number_id text)
+ RETURNS TABLE(people integer, used bigint)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path = public, pg_temp
+AS $function$
+  SELECT l.people, (SELECT count(*) FROM portfolio_person p
+                    WHERE p.portfolio = l.portfolio AND p.at > now() - interval '24 hours')
+  FROM sender s JOIN messaging_limit l ON l.connection_id = s.connection_id
+  WHERE s.channel = 'WHATSAPP' AND s.identity = number_id
+    AND (s.owner_id IS NULL OR s.owner_id = coalesce(NULLIF(current_setting('app.account_id', true), '')::bigint, s.owner_id))
+$function$;
+
 CREATE OR REPLACE FUNCTION other_addresses(account bigint, known text)
  RETURNS SETOF text
  LANGUAGE sql
@@ -3388,10 +3425,12 @@ COMMENT ON FUNCTION v1_first_id(at timestamp with time zone) IS 'The smallest ID
 COMMENT ON FUNCTION v1_time_of(id uuid) IS 'The time at which an ID (UUIDv7) was made';
 
 -- What requests of an account may do, each with its rows alone (row-level security above).
+REVOKE ALL ON FUNCTION messaging_limit_use(number_id text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION search_contacts(pattern text, most bigint) FROM PUBLIC;
 REVOKE ALL ON FUNCTION search_conversations(pattern text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION search_inbox_messages(words text, most integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION take_mail(whose bytea, per_hour integer, per_day integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION messaging_limit_use(number_id text) TO heliograph_tenant;
 GRANT ALL ON FUNCTION search_contacts(pattern text, most bigint) TO heliograph_tenant;
 GRANT ALL ON FUNCTION search_conversations(pattern text) TO heliograph_tenant;
 GRANT ALL ON FUNCTION search_inbox_messages(words text, most integer) TO heliograph_tenant;

@@ -28,6 +28,8 @@ const MESSAGES_PER_STEP = 2000;
 const CHOICES_PER_TURN = 500;
 /** The wait while the queue is full, or the campaign has used up its rate for this second. */
 const FULL_MS = 150;
+/** The wait while the messaging limit of a portfolio is used up: people stop counting one by one. */
+const PEOPLE_WAIT_MS = 30 * SECOND_MS;
 /** The longest wait during quiet hours: the settings of the account may change in the meantime. */
 const QUIET_POLL_MS = 10 * MINUTE_MS;
 
@@ -45,11 +47,11 @@ export async function produceMessages(step: Step): Promise<number> {
   if (awake.length === 0) return Math.min(QUIET_POLL_MS, ...waits);
   const capacity = await findCapacity(step, bulkSize(MESSAGES_PER_STEP));
   const isFull = (): boolean => capacity.left() <= 0 || capacity.largest() === 0;
-  if (isFull()) return FULL_MS;
+  if (isFull()) return capacity.waitMs();
   const tools = { texts: await loadTexts(step), choose: createChooser(step), capacity };
   let done = 0;
   for (const lane of awake) if (!isFull()) done += await produceForCountry(step, lane, tools);
-  return done > 0 ? 0 : FULL_MS;
+  return done > 0 ? 0 : capacity.waitMs();
 }
 
 type Tools = {
@@ -277,6 +279,8 @@ type Capacity = {
   largest(): number;
   /** Takes a slot at a connection; returns false when it has none. */
   take(connectionId: number): boolean;
+  /** Returns how long to wait when nothing can be created. */
+  waitMs(): number;
 };
 
 /**
@@ -285,22 +289,30 @@ type Capacity = {
 async function findCapacity({ tx, job, campaign }: Step, max: number): Promise<Capacity> {
   const waiting = await listQueueDepths(tx, job);
   const free = new Map(waiting.map((connection) => [connection.connectionId, freePlaces(connection)]));
+  const exhausted = new Set(waiting.flatMap((one) => (hasPeopleLeft(one) ? [] : [one.connectionId])));
+  let isExhausted = false;
   let left = campaign.rate === null ? max : Math.min(max, campaign.rate - (await countRecentRecipients(tx, job)));
   return {
     left: () => left,
     largest: () => Math.max(0, ...free.values()),
     take(connectionId) {
       const places = free.get(connectionId) ?? 0;
+      if (places <= 0 && exhausted.has(connectionId)) isExhausted = true;
       if (places <= 0 || left <= 0) return false;
       free.set(connectionId, places - 1);
       left--;
       return true;
     },
+    waitMs: () => (isExhausted ? PEOPLE_WAIT_MS : FULL_MS),
   };
 }
 
-function freePlaces({ tps, waiting }: QueueDepth): number {
+/** Messages that wait will use up the limit before those that are created now. */
+const hasPeopleLeft = ({ peopleLeft, waiting }: QueueDepth): boolean => peopleLeft === null || peopleLeft > waiting;
+
+function freePlaces({ tps, waiting, peopleLeft }: QueueDepth): number {
   const max = tps ? Math.min(MAX_WAITING, Math.max(1, Math.ceil(tps * MAX_WAITING_SECONDS))) : MAX_WAITING;
   const free = max - waiting;
-  return free >= Math.min(MIN_FREE_PLACES, max / 4) ? free : 0;
+  const places = free >= Math.min(MIN_FREE_PLACES, max / 4) ? free : 0;
+  return peopleLeft === null ? places : Math.max(0, Math.min(places, peopleLeft - waiting));
 }

@@ -28,6 +28,7 @@ import {
   textArray,
 } from '../core/db/query.ts';
 import { bitSql } from '../messages/store.ts';
+import { BULK_SHARE } from '../routing/messaging-limits.ts';
 import { hasMarketing, listTemplateVariables } from '../templates/store.ts';
 import { chainOf } from './audience.ts';
 import type { Job, Step } from './run.ts';
@@ -233,6 +234,10 @@ const QUEUE_DEPTH = columns({
   tps: as<number | null>("(c.settings ->> 'tps')::float8"),
   /** The messages of the campaign that wait there. */
   waiting: as<number>('coalesce(q.waiting, 0)::bigint'),
+  /** The people whom the messaging limit of its portfolio leaves for now (WhatsApp); null: no limit. */
+  peopleLeft: as<number | null>(sql`CASE WHEN l.people IS NOT NULL
+    THEN floor(l.people * ${BULK_SHARE}::float8)::bigint - (
+      SELECT count(*) FROM portfolio_person p WHERE p.portfolio = l.portfolio AND p.at > now() - interval '24 hours') END`),
 });
 
 /** Rate of a connection, and number of messages of a campaign that wait at it. */
@@ -241,7 +246,7 @@ export type QueueDepth = RowOf<typeof QUEUE_DEPTH>;
 export async function listQueueDepths(db: Db, { campaignId }: { campaignId: number }): Promise<QueueDepth[]> {
   return many(
     db,
-    sql`SELECT ${QUEUE_DEPTH} FROM connection c
+    sql`SELECT ${QUEUE_DEPTH} FROM connection c LEFT JOIN messaging_limit l ON l.connection_id = c.id
         LEFT JOIN (SELECT connection_id, sum(size - intent) AS waiting FROM dispatch_chunk
                    WHERE campaign_id = ${campaignId} GROUP BY connection_id) AS q ON q.connection_id = c.id`,
   );

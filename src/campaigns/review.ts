@@ -11,6 +11,8 @@ import { idempotentHandler } from '../core/http/idempotency.ts';
 import { amountFor, shownAmount } from '../core/money.ts';
 import { channelName, orNull } from '../core/schema.ts';
 import { findBalance } from '../money/credit.ts';
+import { BULK_SHARE, listLimitUses } from '../routing/messaging-limits.ts';
+import { DAY_MS } from '../core/time.ts';
 import { type AudienceRow, chainOf, listAudienceRows, sumAudience } from './audience.ts';
 import { checkSettings, checkTemplates, readNewSettings, toSkipped } from './campaign.ts';
 import { PreviewIn, planUnsaved } from './preview.ts';
@@ -68,6 +70,19 @@ const ReviewOut = Type.Object({
       price: shownAmount('The sum.'),
     }),
     { description: 'Composition of `maxPrice`.' },
+  ),
+  messagingLimit: orNull(
+    Type.Object(
+      {
+        people: count('The people to whom the portfolio of the WhatsApp number may write first within 24 hours.'),
+        used: count('Those of them in the last 24 hours.'),
+        doneAt: Type.String({
+          format: 'date-time',
+          description: 'Estimated time at which the last recipient gets the message if it begins now.',
+        }),
+      },
+      { description: 'Null: the campaign does not use WhatsApp, or there is no limit.' },
+    ),
   ),
   currency: Type.String(),
   problems: Type.Array(Type.Object({ field: Type.String(), message: Type.String() }), {
@@ -220,9 +235,35 @@ async function reviewCampaign(
       unitPrice: amountFor(actor, unitMicros),
       price: amountFor(actor, priceMicros),
     })),
+    messagingLimit: await expectLimit(tx, { settings, channels, now }),
     currency: (await findBalance(tx, { accountId }))?.currency ?? 'EUR',
     problems: problems.map(({ field, message }) => ({ field, message })),
   };
+}
+
+type Limited = {
+  readonly settings: { readonly whatsappPhoneNumberId?: string | null };
+  readonly channels: readonly ChannelExpectation[];
+  readonly now: Date;
+};
+
+/** Finds the messaging limit of a campaign, and estimates when the last person is reached within it. */
+async function expectLimit(
+  tx: Db,
+  { settings: { whatsappPhoneNumberId: phoneNumberId }, channels, now }: Limited,
+): Promise<ReviewOut['messagingLimit']> {
+  const tried = channels.find(({ channel }) => channel === 'WHATSAPP')?.tried;
+  if (!phoneNumberId || tried === undefined) return null;
+  const [use] = await listLimitUses(tx, [phoneNumberId]);
+  if (!use || use.people === null) return null;
+  const { people, used } = use;
+  return { people, used, doneAt: new Date(now.getTime() + daysFor(tried, { people, used }) * DAY_MS).toISOString() };
+}
+
+/** Returns after how many times 24 hours a number of people is reached. */
+export function daysFor(tried: number, { people, used }: { readonly people: number; readonly used: number }): number {
+  const perDay = Math.max(1, Math.floor(people * BULK_SHARE));
+  return Math.ceil(Math.max(0, tried - Math.max(0, perDay - used)) / perDay);
 }
 
 function ratesOf(history: readonly ChannelHistory[], chain: readonly Channel[]): DeliveryRates {

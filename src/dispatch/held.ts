@@ -25,6 +25,8 @@ export type Job = Submission & {
   readonly keepsReserve: boolean;
   /** The registration of its sender, if it has limits that all its messages share. */
   readonly registration?: LimitedRegistration;
+  /** True if its recipient counts with it for the messaging limit of a portfolio (WhatsApp). */
+  readonly isNewPerson?: boolean;
   /** The outcome of a message that cannot be submitted to the carrier. */
   readonly refusal?: Outcome;
 };

@@ -13,6 +13,7 @@ import type { Clock } from '../core/time.ts';
 import { insertNotices } from '../routing/connection-store.ts';
 import type { CallbackEvents, CallbackRequest, Callbacks } from '../routing/kind.ts';
 import { CONNECTION_KINDS, type ConnectionKind, kindOf } from '../routing/kinds.ts';
+import { changeMessagingLimit } from '../routing/messaging-limits.ts';
 import type { Receiver, Receivers } from '../routing/supervise.ts';
 import { type OnTemplatesChange, receiveTemplateChanges } from '../templates/sync.ts';
 import { createInboundInbox, type OnInbound } from './inbound.ts';
@@ -247,7 +248,11 @@ export function createCallbackStore(deps: CallbackStoreDeps): StoreCallback {
   const storeInbound = createInboundInbox({ pool, onInbound, log, metrics });
   let waiting = 0;
 
-  return async (connectionId, { receipts, inbounds, subscriptions, templates, notices }, answered) => {
+  return async (
+    connectionId,
+    { receipts, inbounds, subscriptions, templates, notices, messagingLimit: people },
+    answered,
+  ) => {
     const count = receipts.length + inbounds.length;
     if (waiting > 0 && waiting + count > MAX_WAITING) throw new AppError('unavailable', { retryAfterSeconds: 5 });
     waiting += count;
@@ -257,6 +262,7 @@ export function createCallbackStore(deps: CallbackStoreDeps): StoreCallback {
         ...inbounds.map((inbound: Inbound) => storeInbound({ connectionId, inbound }, answered)),
         receiveSubscriptions(pool, connectionId, subscriptions),
         insertNotices(pool, { connectionId, notices }),
+        people !== undefined && changeMessagingLimit(pool, { connectionId, people }),
         receiveTemplateChanges({ pool, onTemplatesChange }, connectionId, templates),
       ]);
     } finally {

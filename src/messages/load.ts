@@ -307,7 +307,7 @@ export async function withNetworks(db: Db, jobs: Jobs, priced: Priced): Promise<
 /**
  * Carriers keep a message for 24 to 72 hours by default; we request 48 hours, so that repeated attempts have an end.
  */
-const DEFAULT_VALIDITY_MS = 48 * HOUR_MS;
+export const DEFAULT_VALIDITY_MS = 48 * HOUR_MS;
 
 /** Receipts come late, but a client that sets a validity wants the result soon. */
 const DEFAULT_GRACE_MS = 24 * HOUR_MS;

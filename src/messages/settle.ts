@@ -38,6 +38,7 @@ import {
   type PartMove,
   type PartStatuses,
 } from './parts.ts';
+import { repeatLimited } from './limited-marketing.ts';
 import { recordMarketingStops } from './marketing-stops.ts';
 import { type AddressPair, learnAddresses } from './person-aliases.ts';
 import type { MessageRead, StateMove } from './store.ts';
@@ -314,7 +315,8 @@ const receiptStatusOf = (state: ReceiptState): number => STATUS[state === 'READ'
  *
  * @returns the ids of the messages that stayed as they were because they had a final state already
  */
-export async function receiveReceipts(tx: Db, matched: readonly MatchedReceipt[]): Promise<Set<string>> {
+export async function receiveReceipts(tx: Db, received: readonly MatchedReceipt[]): Promise<Set<string>> {
+  const matched = await repeatLimited(tx, received);
   const { finals, others } = firstFinals(matched);
   const parted = finals.filter(({ part }) => part !== null);
   const whole = finals.filter(({ part }) => part === null);

@@ -140,6 +140,8 @@ export type CallbackAnswer =
       readonly templates: readonly TemplateChange[];
       /** Notices for the operator. */
       readonly notices: readonly Notice[];
+      /** The messaging limit of the account's portfolio, if it has changed; null: any number of people. */
+      readonly messagingLimit?: number | null;
       /** Ignored parts with the reason, for the log. */
       readonly notes: readonly string[];
       /** Parts about any accounts at the carrier, for the connections that have these; missing where there are none. */

@@ -18,6 +18,7 @@ import {
 import { requireScope } from '../core/http/auth.ts';
 import { idempotentTx } from '../core/http/idempotency.ts';
 import { orNull } from '../core/schema.ts';
+import { listLimitUses } from './messaging-limits.ts';
 
 const Text = (maxLength: number, description: string) => Type.String({ minLength: 1, maxLength, description });
 const Url = (description: string) =>
@@ -31,6 +32,19 @@ const PhoneNumberOut = Type.Object({
   displayPhoneNumber: orNull(Type.String({ description: 'The number that people see.' })),
   verifiedName: Type.String(),
   qualityRating: Type.String({ description: 'GREEN, YELLOW, RED or UNKNOWN, as last reported by the network.' }),
+  messagingLimit: orNull(
+    Type.Object(
+      {
+        people: orNull(Type.Integer({ description: 'Null: any number.' })),
+        used: Type.Integer({ description: 'Those of the last 24 hours.' }),
+      },
+      {
+        description:
+          'The people to whom the business portfolio of the number may write first within 24 hours, over all its numbers. ' +
+          'Null: not known.',
+      },
+    ),
+  ),
   common,
   createdAt,
 });
@@ -74,8 +88,11 @@ const textOf = (details: Record<string, unknown>, name: string): string | null =
   return typeof value === 'string' ? value : null;
 };
 
-const toPhoneNumberOut = ({ identity, name, ownerId, details, createdAt: at }: Sender) => ({
+type NumberLimits = ReadonlyMap<string, { readonly people: number | null; readonly used: number }>;
+
+const toPhoneNumberOut = ({ identity, name, ownerId, details, createdAt: at }: Sender, limits: NumberLimits) => ({
   phoneNumberId: identity ?? '',
+  messagingLimit: limits.get(identity ?? '') ?? null,
   displayPhoneNumber: textOf(details, 'displayNumber'),
   verifiedName: name,
   qualityRating: textOf(details, 'quality') ?? 'UNKNOWN',
@@ -108,8 +125,16 @@ export function senderRoutes(app: App, deps: PlatformDeps): void {
       querystring: PageQuery,
       response: { 200: PageOf(PhoneNumberOut) },
     },
-    handler: ({ actor, query }) =>
-      answerPage(tenant(pool, actor), { ...actor, channel: 'WHATSAPP' }, query, toPhoneNumberOut),
+    handler: async ({ actor, query }) => {
+      const db = tenant(pool, actor);
+      const { data, ...page } = await answerPage(db, { ...actor, channel: 'WHATSAPP' }, query, (sender) => sender);
+      const uses = await listLimitUses(
+        db,
+        data.flatMap(({ identity }) => identity ?? []),
+      );
+      const limits = new Map(uses.map(({ phoneNumberId, ...use }) => [phoneNumberId, use]));
+      return { ...page, data: data.map((sender) => toPhoneNumberOut(sender, limits)) };
+    },
   });
 
   app.get(`${MS}/rcs/agents`, {

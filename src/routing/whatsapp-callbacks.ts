@@ -82,6 +82,7 @@ const whatsappEventsOf = ({
   templateChanges,
   notices,
   preferences,
+  messagingLimit,
   other,
 }: WhatsappCallback): CallbackEvents => ({
   kind: 'events',
@@ -99,5 +100,6 @@ const whatsappEventsOf = ({
     status === null && quality === null ? [] : [{ id, status, reason, quality }],
   ),
   notices,
+  ...(messagingLimit !== undefined && { messagingLimit }),
   notes: other.map(({ field, wabaId, phoneNumberId, why }) => `${why} ${field} of ${phoneNumberId ?? wabaId}`),
 });

@@ -59,6 +59,8 @@ export type GraphScript = PosterScript & {
   pairBurst: number;
   /** Time during which free-form messages are allowed after a person's last message; 0 means always. */
   windowMs: number;
+  /** The messaging limit of the portfolio, as Meta names it: TIER_250, TIER_2K … TIER_UNLIMITED. It is not enforced. */
+  messagingLimit: string;
   /** By the last four digits of the destination; every other destination gets `otherwise`. */
   outcomes: Readonly<Record<string, Outcome>>;
   otherwise: Outcome;
@@ -141,6 +143,7 @@ export function defaultScript(): GraphScript {
     tps: 80,
     pairBurst: 45,
     windowMs: 24 * 3_600_000,
+    messagingLimit: 'TIER_UNLIMITED',
     outcomes: DEFAULT_OUTCOMES,
     otherwise: {},
     doubleStatusShare: 0,

@@ -223,7 +223,7 @@ async function answersChallenge(url: string, verifyToken: string): Promise<boole
 type GraphApiDeps = {
   readonly accessToken: string;
   readonly appSecret: string;
-  readonly script: Pick<GraphScript, 'requireProof'>;
+  readonly script: Pick<GraphScript, 'requireProof' | 'messagingLimit'>;
   readonly wabaId: string;
   readonly numbers: readonly PhoneNumber[];
   readonly ledger: LedgerWriter;
@@ -311,7 +311,7 @@ function onNumber(
     return body === undefined ? invalidJson() : deps.desk.post(number, body);
   }
   if (method === 'POST' && edge === 'media') return deps.media.upload(request);
-  return method === 'GET' && edge === '' ? ok(toNetwork(unregistered)(number)) : unknownPath(request);
+  return method === 'GET' && edge === '' ? ok(toNetwork(deps, unregistered)(number)) : unknownPath(request);
 }
 
 const invalidJson = (): Answer => faultAnswer({ code: 100, details: 'The body is not valid JSON.' });
@@ -319,8 +319,11 @@ const invalidJson = (): Answer => faultAnswer({ code: 100, details: 'The body is
 function onAccount(deps: GraphApiDeps, unregistered: Set<string>, edge: string, request: SandboxRequest): Response {
   const { templates, subscription } = deps;
   switch (`${request.method} ${edge}`) {
+    // The account itself (developers.facebook.com/docs/graph-api/reference/whats-app-business-account).
+    case 'GET ':
+      return ok({ id: deps.wabaId, name: 'Sandbox', owner_business_info: { id: `9${deps.wabaId}`, name: 'Sandbox' } });
     case 'GET phone_numbers':
-      return ok({ data: deps.numbers.map(toNetwork(unregistered)) });
+      return ok({ data: deps.numbers.map(toNetwork(deps, unregistered)) });
     case 'GET message_templates':
       return templates.list(request.query);
     case 'POST message_templates':
@@ -382,7 +385,7 @@ const subscribedApp = ({ appId, subscription }: GraphApiDeps): object => ({
 });
 
 const toNetwork =
-  (unregistered: ReadonlySet<string>) =>
+  ({ script }: Pick<GraphApiDeps, 'script'>, unregistered: ReadonlySet<string>) =>
   ({ id, displayNumber, verifiedName }: PhoneNumber): object => ({
     id,
     display_phone_number: displayNumber,
@@ -392,4 +395,5 @@ const toNetwork =
     platform_type: unregistered.has(id) ? 'NOT_APPLICABLE' : 'CLOUD_API',
     status: unregistered.has(id) ? 'PENDING' : 'CONNECTED',
     throughput: { level: 'STANDARD' },
+    whatsapp_business_manager_messaging_limit: script.messagingLimit,
   });

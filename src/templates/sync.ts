@@ -1,7 +1,7 @@
 import { buffer } from 'node:stream/consumers';
 import type { Pool } from 'pg';
 import { getMember, getText } from '../channels/settings.ts';
-import { listPhoneNumbers, type PhoneNumber } from '../channels/whatsapp/account.ts';
+import { findPortfolio, listPhoneNumbers, type PhoneNumber } from '../channels/whatsapp/account.ts';
 import type { GraphClient, GraphResult } from '../channels/whatsapp/client.ts';
 import { listTemplates, type NetworkTemplate, uploadSample } from '../channels/whatsapp/templates.ts';
 import { every, type Task } from '../core/background.ts';
@@ -17,6 +17,7 @@ import { findUpload } from '../media/store.ts';
 import { type Connection, findConnection, listConnections } from '../routing/connection-store.ts';
 import { secretOf } from '../routing/connections.ts';
 import { kindOf } from '../routing/kinds.ts';
+import { updateMessagingLimit } from '../routing/messaging-limits.ts';
 import { listOwnersOfConnections, updateSenderDetails } from '../routing/senders.ts';
 import { variablesFor } from './content.ts';
 import * as db from './store.ts';
@@ -42,7 +43,7 @@ export async function syncConnection(deps: ChangeDeps, connection: Connection): 
 async function storeAll(
   tx: Db,
   onTemplatesChange: OnTemplatesChange,
-  { connectionId, all: { templates, numbers }, before }: { connectionId: number; all: All; before: Date },
+  { connectionId, all: { templates, numbers, portfolio }, before }: { connectionId: number; all: All; before: Date },
 ): Promise<void> {
   await db.claimTemplateSync(tx, { connectionId });
   const [owner] = await listOwnersOfConnections(tx, { connectionIds: [connectionId] });
@@ -51,15 +52,25 @@ async function storeAll(
   const changed = seen.length > 0 ? await db.insertSyncedTemplates(tx, { connectionId, ownerId, seen }) : [];
   const gone = await db.moveTemplatesToDeleted(tx, { connectionId, present: templates.map(({ id }) => id), before });
   await onTemplatesChange(tx, [...changed, ...gone].map(whatsappKey));
+  const people = numbers.map(({ messagingLimit }) => messagingLimit).find((limit) => limit !== undefined);
+  if (people !== undefined) await updateMessagingLimit(tx, { connectionId, portfolio, people });
   if (numbers.length > 0) await updateSenderDetails(tx, { connectionId, senders: numbers.map(toDetails) });
 }
 
-type All = { readonly templates: readonly NetworkTemplate[]; readonly numbers: readonly PhoneNumber[] };
+type All = {
+  readonly templates: readonly NetworkTemplate[];
+  readonly numbers: readonly PhoneNumber[];
+  /** The id of the business portfolio; that of the account if the token may not read it. */
+  readonly portfolio: string;
+};
 
 async function listAll(client: GraphClient): Promise<GraphResult<All>> {
   const [templates, numbers] = [await listTemplates(client), await listPhoneNumbers(client)];
   if (!templates.ok) return templates;
-  return numbers.ok ? { ok: true, value: { templates: templates.value, numbers: numbers.value } } : numbers;
+  if (!numbers.ok) return numbers;
+  const owner = await findPortfolio(client);
+  const portfolio = owner.ok ? owner.value : client.settings.wabaId;
+  return { ok: true, value: { templates: templates.value, numbers: numbers.value, portfolio } };
 }
 
 const toSeen = ({ id, name, language, category, status, ...rest }: NetworkTemplate): db.SyncedTemplate => {

@@ -25,11 +25,16 @@ export type PhoneNumber = {
   readonly quality: string;
   /** True if it is registered for the Cloud API; messages from an unregistered number are rejected (133010). */
   readonly registered: boolean;
+  /**
+   * The people to whom its portfolio may write first within 24 hours; null: any number; undefined if it is not stated.
+   */
+  readonly messagingLimit: number | null | undefined;
 };
 
 /** Lists the first 100 phone numbers of the account (Cloud API, phone numbers). */
 export function listPhoneNumbers(client: GraphClient): Promise<GraphResult<PhoneNumber[]>> {
-  const query = 'fields=id,display_phone_number,verified_name,quality_rating,platform_type&limit=100';
+  const query =
+    'fields=id,display_phone_number,verified_name,quality_rating,platform_type,whatsapp_business_manager_messaging_limit&limit=100';
   return callAndRead(client, { method: 'GET', path: `/${client.settings.wabaId}/phone_numbers?${query}` }, (json) =>
     Array.isArray(getMember(json, 'data')) ? getList(json, 'data').flatMap(readNumber) : undefined,
   );
@@ -41,8 +46,31 @@ function readNumber(json: unknown): PhoneNumber[] {
   const [displayNumber, verifiedName] = [getText(json, 'display_phone_number'), getText(json, 'verified_name')];
   const quality = getText(json, 'quality_rating') || 'UNKNOWN';
   const registered = getText(json, 'platform_type') !== 'NOT_APPLICABLE';
-  return id === '' ? [] : [{ id, displayNumber, verifiedName, quality, registered }];
+  const messagingLimit = readMessagingLimit(getMember(json, 'whatsapp_business_manager_messaging_limit'));
+  return id === '' ? [] : [{ id, displayNumber, verifiedName, quality, registered, messagingLimit }];
 }
+
+/**
+ * Reads a messaging limit as Meta writes it: `TIER_2K` or `TIER_UNLIMITED` in responses, 2000 or -1 in callbacks
+ * (developers.facebook.com/documentation/business-messaging/whatsapp/messaging-limits, and the webhook references
+ * business_capability_update and phone_number_quality_update). Undefined for anything else; null: any number.
+ */
+export function readMessagingLimit(written: unknown): number | null | undefined {
+  const text = typeof written === 'number' || typeof written === 'string' ? String(written) : '';
+  if (text === '-1' || text === 'TIER_UNLIMITED') return null;
+  const [, digits, thousands] = /^(?:TIER_)?([1-9]\d{0,8})(K?)$/.exec(text) ?? [];
+  return digits === undefined ? undefined : Number(digits) * (thousands === 'K' ? 1000 : 1);
+}
+
+/**
+ * Finds the id of the portfolio that owns the account (Graph API, WhatsApp Business Account, `owner_business_info`).
+ */
+export const findPortfolio = (client: GraphClient): Promise<GraphResult<string>> =>
+  callAndRead(
+    client,
+    { method: 'GET', path: `/${client.settings.wabaId}?fields=owner_business_info` },
+    (json) => getText(getMember(json, 'owner_business_info'), 'id') || undefined,
+  );
 
 /**
  * Registers a number for the Cloud API with the PIN of its two-step verification, which is set to this PIN if it has

@@ -2,6 +2,7 @@ import { isRecord } from '../../core/schema.ts';
 import { constantTimeEqual } from '../../core/secrets.ts';
 import type { Inbound, Notice, Receipt, ReceiptState } from '../carrier.ts';
 import { getList, getMember, getText } from '../settings.ts';
+import { readMessagingLimit } from './account.ts';
 import { isSigned, readGraphError, statusOfFailure } from './client.ts';
 import { dateOf, readEpochSeconds, readInbound, readUserIdChange } from './inbound.ts';
 import { readQualityChange, readTemplateChange, type TemplateChange } from './templates.ts';
@@ -14,6 +15,8 @@ export type WhatsappCallback = {
   /** Changes of the account or its numbers. */
   readonly notices: readonly Notice[];
   readonly preferences: readonly MarketingPreference[];
+  /** The messaging limit of the portfolio, if it has changed; null: any number of people. */
+  readonly messagingLimit?: number | null;
   readonly other: readonly OtherChange[];
 };
 
@@ -111,6 +114,7 @@ type Found = {
   readonly templateChanges: TemplateChange[];
   readonly notices: Notice[];
   readonly preferences: MarketingPreference[];
+  messagingLimit?: number | null;
   readonly other: OtherChange[];
 };
 
@@ -144,10 +148,17 @@ function readTemplate(field: string, value: unknown, wabaId: string, found: Foun
 }
 
 function readOther(field: string, value: unknown, wabaId: string, found: Found): void {
+  const limit = readMessagingLimit(
+    getMember(value, 'max_daily_conversations_per_business') ?? getMember(value, 'max_daily_conversation_per_phone'),
+  );
+  if (limit !== undefined && LIMIT_FIELDS.has(field)) found.messagingLimit = limit;
   const notice = readAccountChange(field, value);
   if (notice) found.notices.push(notice);
   else found.other.push({ field, wabaId, phoneNumberId: null, why: 'field' });
 }
+
+/** Changes of the account that state the messaging limit of its portfolio. */
+const LIMIT_FIELDS: ReadonlySet<string> = new Set(['business_capability_update', 'phone_number_quality_update']);
 
 function readMessages(value: unknown, wabaId: string, owner: ChangeOwner, found: Found): void {
   const metadata = getMember(value, 'metadata');

@@ -153,7 +153,7 @@ export const KNOWN_ERRORS: readonly KnownError[] = [
     [131049],
     MESSAGE,
     'Meta limits the marketing messages that a person gets.',
-    'Wait at least 24 hours before you send marketing to this person again.',
+    'Nothing: a message that has no fallback is sent again after 24 hours, at most twice and while it is valid.',
   ),
   row(
     [130472],

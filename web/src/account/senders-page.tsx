@@ -8,6 +8,7 @@ import { type Scope, useSession } from '../api/session.ts';
 import { GuardedButton } from '../ui/actions.tsx';
 import { openDialog } from '../ui/dialog.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
+import { useFormat } from '../ui/format.ts';
 import { ErrorState, Section, TableSkeleton } from '../ui/parts.tsx';
 import { DateTime, StatusBadge, type Tone } from '../ui/values.tsx';
 import { AccountFrame, agentsQuery, MS, numbersQuery } from './account.tsx';
@@ -88,9 +89,10 @@ const QUALITY: Readonly<Record<string, Tone>> = { GREEN: 'good', YELLOW: 'warnin
 
 function Numbers() {
   const { t } = useTranslation('account');
+  const { number } = useFormat();
   return (
     <SenderList query={useQuery(numbersQuery)} none={t('senders.noNumber')}>
-      {({ phoneNumberId, displayPhoneNumber, verifiedName, qualityRating, common }) => (
+      {({ phoneNumberId, displayPhoneNumber, verifiedName, qualityRating, messagingLimit, common }) => (
         <Card
           key={phoneNumberId}
           name={verifiedName || (displayPhoneNumber ?? phoneNumberId)}
@@ -98,6 +100,11 @@ function Numbers() {
           code={phoneNumberId}
           isShared={common}
         >
+          {messagingLimit?.people != null && (
+            <Text size="sm" c="dimmed">
+              {t('senders.limit', { used: number(messagingLimit.used), people: number(messagingLimit.people) })}
+            </Text>
+          )}
           <StatusBadge tone={QUALITY[qualityRating] ?? 'neutral'}>
             {t(`quality.${qualityRating}`, { defaultValue: qualityRating })}
           </StatusBadge>

@@ -146,7 +146,8 @@ type PlanProps = {
 /** Number of people reached and the cost of that, in total and by channel, in the order in which they are tried. */
 function Plan({ review, draft, reserved }: PlanProps) {
   const { t } = useTranslation('campaigns');
-  const { channels, currency, total, totalSkipped, expectedPrice, maxPrice } = review;
+  const format = useFormat();
+  const { channels, currency, total, totalSkipped, expectedPrice, maxPrice, messagingLimit } = review;
   return (
     <Stack>
       <SimpleGrid cols={{ base: 2, md: 4 }}>
@@ -176,6 +177,15 @@ function Plan({ review, draft, reserved }: PlanProps) {
           </Fragment>
         ))}
       </ol>
+      {messagingLimit && (
+        <Text size="sm">
+          {t('plan.limit', {
+            people: format.number(messagingLimit.people),
+            used: format.number(messagingLimit.used),
+            at: format.exact(new Date(messagingLimit.doneAt)),
+          })}
+        </Text>
+      )}
       {channels.length > 1 && (
         <Text size="sm" c="dimmed">
           {t('chain.text')}
