@@ -13,6 +13,7 @@ import type { MetricsReport } from './core/metrics.ts';
 import { loadSecretKey } from './core/secrets.ts';
 import { countLost } from './dispatch/claims.ts';
 import { listQueueDepths } from './dispatch/store.ts';
+import { listBillingGaps } from './messages/network-billing.ts';
 import { countUnmatched } from './messages/receipt-store.ts';
 import { findGuardStatus } from './messages/restore-guard.ts';
 import { countUnknowns } from './messages/unknown-outcomes.ts';
@@ -120,6 +121,7 @@ type Names = ReadonlyMap<number, string>;
 /** Registers the gauges that read the database: each scrape takes one query per gauge, and one for connection names. */
 export function registerGauges(registry: Registry, pool: Pool): void {
   registerConnectionGauges(registry, pool);
+  registerBillingGauge(registry, pool);
   registerWebhookGauges(registry, pool);
   registerSmppGauges(registry, pool);
   registerAlertGauges(registry, pool);
@@ -222,6 +224,23 @@ function registerSmppGauges(registry: Registry, pool: Pool): void {
     'Age of the oldest receipt or inbound message that waits for a receiver; 0 when none does',
     async () => (await countDeliveries(pool)).oldestSeconds ?? 0,
   );
+}
+
+/** The comparison of charges by category; the worse of today and yesterday. */
+function registerBillingGauge(registry: Registry, pool: Pool): void {
+  new Gauge({
+    name: 'heliograph_billing_differing_ratio',
+    help: 'Share of the messages of a category that the network charges otherwise than we do, today or yesterday',
+    labelNames: ['category'],
+    registers: [registry],
+    async collect() {
+      this.reset();
+      const shares = new Map<string, number>();
+      for (const { category, messages, differing } of await listBillingGaps(pool))
+        shares.set(category, Math.max(shares.get(category) ?? 0, differing / messages));
+      for (const [category, share] of shares) this.set({ category }, share);
+    },
+  });
 }
 
 function registerConnectionGauges(registry: Registry, pool: Pool): void {

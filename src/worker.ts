@@ -33,6 +33,7 @@ import { exportJob, exportTasks } from './exports/make.ts';
 import { inboxMedia, receiveIntoInbox } from './inbox/receive.ts';
 import { threadAnswers } from './inbox/reply.ts';
 import { autoAnswer } from './inbox/rules.ts';
+import { personSign, type Show } from './inbox/ticks.ts';
 import { inboxTasks } from './inbox/watch.ts';
 import { createMediaLinks, mediaTasks } from './media/store.ts';
 import type { Accept } from './messages/accept.ts';
@@ -57,6 +58,7 @@ import { createSampler, qualityTasks, type Sampler } from './messages/quality.ts
 import { createReceiptIntake, receiptTasks, type TakeReceipt } from './messages/receipts.ts';
 import { createRestoreGuard, type RestoreGuard, restoreGuardTasks } from './messages/restore-guard.ts';
 import { scheduleTasks } from './messages/schedules.ts';
+import { networkBillingTasks } from './messages/network-billing.ts';
 import { createReach } from './messages/reach.ts';
 import { sendingTasks } from './messages/send-response.ts';
 import { settleOutcomes } from './messages/settle.ts';
@@ -184,6 +186,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     ...fallbackTasks(parts),
     ...trafficTasks(parts),
     ...lookupTasks(parts),
+    ...networkBillingTasks(parts),
     ...messagingLimitTasks(parts),
     ...qualityTasks({ ...parts, sampler }),
     ...partitionTasks(parts),
@@ -201,7 +204,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     ...exportTasks(parts),
     ...templateTasks(parts),
     ...inboxTasks(parts),
-    ...jobTasks({ ...parts, jobs: listJobs({ ...parts, poster: deps.outbound.poster }) }),
+    ...jobTasks({ ...parts, jobs: listJobs({ ...parts, show: supervisor.show, poster: deps.outbound.poster }) }),
     ...mediaTasks(parts),
     ...sendingTasks(parts),
     ...smppOutboxTasks(parts),
@@ -235,12 +238,13 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
 }
 
 /** The kinds of jobs, of which this is THE list. */
-const listJobs = (parts: WorkerDeps & KeywordDeps): Runnable[] => [
+const listJobs = (parts: WorkerDeps & KeywordDeps & { readonly show: Show }): Runnable[] => [
   autoAnswer.using(parts),
   keywordReply.using(parts),
   keywordPost.using(parts),
   fileRemoval.using(parts),
   inboxMedia.using(parts),
+  personSign.using(parts),
   ...mailJobs(parts),
   contactImport.using(parts),
   exportJob.using(parts),

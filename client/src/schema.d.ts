@@ -22889,7 +22889,7 @@ export interface operations {
                              * @description The thresholds of the kinds are listed by `operatorListAlertRules`.
                              * @enum {string}
                              */
-                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "callbacks_unclaimed" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "sold_under_cost" | "agents_requested";
+                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "callbacks_unclaimed" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "billing_differs" | "sold_under_cost" | "agents_requested";
                             /** @enum {string} */
                             severity: "error" | "warning" | "info";
                             count: number | null;
@@ -22938,7 +22938,7 @@ export interface operations {
                         data: {
                             id: number;
                             /** @enum {string} */
-                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "callbacks_unclaimed" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "sold_under_cost" | "agents_requested";
+                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "callbacks_unclaimed" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "billing_differs" | "sold_under_cost" | "agents_requested";
                             /** @enum {string} */
                             state: "pending" | "firing" | "acknowledged" | "resolved";
                             /** @enum {string} */
@@ -23030,13 +23030,13 @@ export interface operations {
                     "application/json": {
                         data: {
                             /** @enum {string} */
-                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "callbacks_unclaimed" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "sold_under_cost" | "agents_requested";
+                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "callbacks_unclaimed" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "billing_differs" | "sold_under_cost" | "agents_requested";
                             /** @description True if recipients are notified, and the alert is listed. */
                             enabled: boolean;
                             /** @description Time for which the condition must hold. */
                             forSeconds: number;
                             threshold: number | null;
-                            unit: ("seconds" | "hours" | "days" | "points" | "messages" | "gibibytes") | null;
+                            unit: ("seconds" | "hours" | "days" | "points" | "percent" | "messages" | "gibibytes") | null;
                         }[];
                     };
                 };
@@ -23053,7 +23053,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "callbacks_unclaimed" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "sold_under_cost" | "agents_requested";
+                kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "callbacks_unclaimed" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "billing_differs" | "sold_under_cost" | "agents_requested";
             };
             cookie?: never;
         };

@@ -231,6 +231,16 @@ CREATE POLICY tenant ON audit_entry AS PERMISSIVE FOR ALL TO public USING ((acco
 
 COMMENT ON TABLE audit_entry IS 'facts';
 
+CREATE TABLE billing_day (
+  day date NOT NULL,
+  category text NOT NULL,
+  messages bigint NOT NULL,
+  differing bigint NOT NULL,
+  CONSTRAINT billing_day_pkey PRIMARY KEY (day, category)
+);
+
+COMMENT ON TABLE billing_day IS 'shared';
+
 CREATE TABLE bulk_request (
   account_id bigint NOT NULL,
   global_id text NOT NULL,
@@ -1351,6 +1361,7 @@ CREATE TABLE inbox_settings (
   closed_answer text,
   time_zone text DEFAULT 'UTC'::text NOT NULL,
   open_hours jsonb DEFAULT '[]'::jsonb NOT NULL,
+  auto_read boolean DEFAULT false NOT NULL,
   CONSTRAINT inbox_settings_pkey PRIMARY KEY (account_id),
   CONSTRAINT inbox_settings_assignment_check CHECK ((assignment = ANY (ARRAY['MANUAL'::text, 'ROUND_ROBIN'::text]))),
   CONSTRAINT inbox_settings_closed_answer_check CHECK (((length(closed_answer) >= 1) AND (length(closed_answer) <= 1000)))

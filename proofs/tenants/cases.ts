@@ -252,6 +252,8 @@ export const CASES: Readonly<Record<string, Case>> = {
   [`DELETE ${PG}/inbox/conversations/:chatId/assignee`]: { ids: { 'path.chatId': 'conversation' } },
 
   [`PATCH ${PG}/inbox/conversations/:chatId/unread`]: { ids: { 'path.chatId': 'conversation' } },
+  [`POST ${PG}/inbox/conversations/:chatId/read`]: { ids: { 'path.chatId': 'conversation' } },
+  [`POST ${PG}/inbox/conversations/:chatId/typing`]: { ids: { 'path.chatId': 'conversation' } },
   [`PUT ${PG}/inbox/conversations/:chatId/snooze`]: {
     ids: { 'path.chatId': 'conversation' },
     body: () => ({ until: new Date(Date.now() + 3_600_000).toISOString() }),

@@ -102,6 +102,11 @@ export type Carrier = {
    */
   revoke?(message: Pick<Submission, 'messageId' | 'sender' | 'destination'>): Promise<boolean | null>;
   /**
+   * Shows the sender of a message that it was read, or that an answer is being written (WhatsApp, RCS). Resolves with
+   * false if the network rejects it, and with null without a conclusive response. Never rejects.
+   */
+  show?(sign: SignToPerson): Promise<boolean | null>;
+  /**
    * Resolves with the reachability of each of these numbers (E.164). Numbers without a response are missing from the
    * map. Never rejects.
    */
@@ -110,6 +115,17 @@ export type Carrier = {
    * Takes no more submits, waits up to `deadlineMs` for responses, then closes; messages still open end as `unknown`.
    */
   stop(deadlineMs: number): Promise<void>;
+};
+
+/** Something that the sender of a message sees without a message. */
+export type SignToPerson = {
+  readonly kind: 'read' | 'typing';
+  /** The sender of ours that got the message. */
+  readonly sender: string;
+  /** The person who wrote it, in E.164. */
+  readonly destination: string;
+  /** The id of the message at the network. */
+  readonly networkId: string;
 };
 
 /**

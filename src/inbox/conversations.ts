@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import { type Static, Type } from 'typebox';
 import { type Author, recordAudit } from '../accounts/audit.ts';
 import type { Actor } from '../core/actor.ts';
+import { isRich } from '../core/channels.ts';
 import { bigint, insertRows, int, rowsOf, text, uuid } from '../core/db/columns.ts';
 import { as, columns, type Db, exec, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
@@ -13,6 +14,7 @@ import { findRecords, statusOf } from '../messages/status.ts';
 import type { ConversationRow } from './listing.ts';
 import type { ConversationOut, MessageOut } from './schema.ts';
 import * as db from './store.ts';
+import { showReadIfWanted } from './ticks.ts';
 import {
   type ChangedConversation,
   type CountKey,
@@ -334,9 +336,16 @@ export const deleteOldInboxEvents = (db: Db, { limit }: { limit: number }): Prom
           SELECT account_id, id FROM inbox_event WHERE created_at < now() - interval '1 day' LIMIT ${limit})`,
   );
 
-/** Marks a conversation as read; no error if it is already read. Errors: 404. */
+/**
+ * Marks a conversation as read, and shows that to the person if the account wants it; no error if it is already read.
+ * Errors: 404.
+ */
 export const markRead = (tx: Db, actor: Author, chatId: string): Promise<void> =>
-  changeConversation(tx, actor, chatId, (key) => db.moveToRead(tx, key));
+  changeConversation(tx, actor, chatId, async (key) => {
+    const changed = await db.moveToRead(tx, key);
+    if (changed && isRich(changed.channel)) await showReadIfWanted(tx, key);
+    return changed;
+  });
 
 /** Marks a conversation as unread; no error if it is already unread. Errors: 404. */
 export const markUnread = (tx: Db, actor: Author, chatId: string): Promise<void> =>

@@ -605,6 +605,52 @@ describe('a reply', () => {
   });
 });
 
+describe('signs to a person', () => {
+  const signs = () =>
+    many<{ kind: string; networkId: string; sender: string; destination: string }>(
+      inbox.database.pool,
+      sql`DELETE FROM job WHERE kind = 'inbox.sign'
+          RETURNING payload #>> '{sign,kind}' AS kind, payload #>> '{sign,networkId}' AS "networkId",
+            payload #>> '{sign,sender}' AS sender, payload #>> '{sign,destination}' AS destination`,
+    );
+
+  test('are about their newest message, and each replaces the one before', async () => {
+    const { chatId, contact } = await conversationWith(['one'], { to: '100', rich: { id: 'wamid.one' } });
+    const from = contact.phoneNumber;
+    expect((await call('POST', `/${chatId}/read`)).status).toBe(202);
+    await inbox.write('two', { from, to: '100', rich: { id: 'wamid.two' } });
+    for (const kind of ['read', 'typing']) expect((await call('POST', `/${chatId}/${kind}`)).status).toBe(202);
+    const sign = { networkId: 'wamid.two', sender: '100', destination: from };
+    expect((await signs()).toSorted((a, b) => a.kind.localeCompare(b.kind))).toEqual([
+      { ...sign, kind: 'read' },
+      { ...sign, kind: 'typing' },
+    ]);
+  });
+
+  test('are not possible on SMS, nor without a message', async () => {
+    const sms = await conversationWith(['Hi']);
+    expect(await call('POST', `/${sms.chatId}/read`)).toMatchObject({ status: 400 });
+    expect(await call('POST', `/${randomUUID()}/typing`)).toMatchObject({ status: 404 });
+    expect(await signs()).toEqual([]);
+  });
+
+  test('are shown when an agent opens the conversation, if the account wants it', async () => {
+    const { accountId } = inbox.account;
+    const open = async () => {
+      const { chatId } = await conversationWith(['Hi'], { to: '100', rich: { id: randomUUID() } });
+      for (let times = 0; times < 2; times++) await call('PATCH', `/${chatId}/read`);
+      return (await signs()).map(({ kind }) => kind);
+    };
+    expect(await open()).toEqual([]);
+    await exec(
+      inbox.database.pool,
+      sql`INSERT INTO inbox_settings (account_id, auto_read) VALUES (${accountId}, true)
+          ON CONFLICT (account_id) DO UPDATE SET auto_read = true`,
+    );
+    expect(await open()).toEqual(['read']);
+  });
+});
+
 describe('a conversation', () => {
   test('can be marked as read, archived and unarchived repeatedly', async () => {
     const { chatId } = await conversationWith(['a', 'b']);

@@ -36,6 +36,7 @@ import { readFilter, readOrder } from './schema.ts';
 import { searchRoutes } from './search.ts';
 import { countAssignableUsers, findEndpoints, listAssignableUsers, listThread } from './store.ts';
 import { type Hub, streamRoutes } from './stream.ts';
+import { tickRoutes } from './ticks.ts';
 
 const PATH = '/api/partner-gateway/v1/inbox/conversations';
 const tags = ['Inbox'];
@@ -88,6 +89,7 @@ export function inboxRoutes(app: App, deps: InboxRouteDeps): void {
   ruleRoutes(app, deps);
   searchRoutes(app, { ...deps, findFiles: files.findMany });
   noteRoutes(app, deps);
+  tickRoutes(app, PATH, deps);
   cannedAnswerRoutes(app, deps);
   streamRoutes(app, PATH, { ...deps, findFiles: files.findMany });
 

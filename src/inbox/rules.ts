@@ -40,6 +40,13 @@ export const InboxSettings = Type.Object({
         'and messages such as STOP are not answered. Null: none.',
     }),
   ),
+  autoRead: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description:
+        'True: people see that their messages were read when an agent opens the conversation (WhatsApp, RCS).',
+    }),
+  ),
   timeZone: Type.String({ maxLength: 64, description: 'Of the IANA database, such as Europe/Rome.' }),
   openHours: Type.Array(
     Type.Object({
@@ -58,7 +65,13 @@ const Availability = Type.Object({
 
 const INBOX = '/api/partner-gateway/v1/inbox';
 const tags = ['Inbox'];
-const DEFAULTS: InboxSettings = { assignment: 'MANUAL', closedAnswer: null, timeZone: 'UTC', openHours: [] };
+const DEFAULTS: InboxSettings = {
+  assignment: 'MANUAL',
+  closedAnswer: null,
+  autoRead: false,
+  timeZone: 'UTC',
+  openHours: [],
+};
 
 /** Registers the routes for the rules of an inbox: assignment, opening hours, and the availability of users. */
 export function ruleRoutes(app: App, { pool }: PlatformDeps): void {
@@ -220,10 +233,10 @@ async function changeSettings(tx: Db, author: Author, settings: InboxSettings): 
       : []),
   ];
   if (faults.length > 0) throw invalidFields(faults);
-  const { assignment, closedAnswer, timeZone } = settings;
-  const changed = knownFieldsOf(InboxSettings, settings);
+  const { assignment, closedAnswer, autoRead = false, timeZone } = settings;
+  const changed = { ...knownFieldsOf(InboxSettings, settings), autoRead };
   await insertSettings(tx, { ...changed, accountId: author.accountId });
-  const detail = { assignment, answers: closedAnswer !== null, timeZone };
+  const detail = { assignment, answers: closedAnswer !== null, autoRead, timeZone };
   await recordAudit(tx, author, { action: 'inbox-settings.change', subject: `account:${author.accountId}`, detail });
   return changed;
 }
@@ -323,6 +336,7 @@ const SETTINGS = columns({
   accountId: as<number>('s.account_id'),
   assignment: as<InboxSettings['assignment']>('s.assignment'),
   closedAnswer: as<string | null>('s.closed_answer'),
+  autoRead: as<boolean>('s.auto_read'),
   timeZone: as<string>('s.time_zone'),
   openHours: as<OpenHours[]>('s.open_hours'),
 });
@@ -339,11 +353,11 @@ const listSettings = (db: Db, { accountIds }: { accountIds: readonly number[] })
 export const insertSettings = (db: Db, row: SettingsRow): Promise<number> =>
   exec(
     db,
-    sql`INSERT INTO inbox_settings (account_id, assignment, closed_answer, time_zone, open_hours)
-        VALUES (${row.accountId}, ${row.assignment}, ${row.closedAnswer}, ${row.timeZone},
+    sql`INSERT INTO inbox_settings (account_id, assignment, closed_answer, auto_read, time_zone, open_hours)
+        VALUES (${row.accountId}, ${row.assignment}, ${row.closedAnswer}, ${row.autoRead}, ${row.timeZone},
           ${JSON.stringify(row.openHours)}::jsonb)
         ON CONFLICT (account_id) DO UPDATE SET assignment = excluded.assignment, closed_answer = excluded.closed_answer,
-          time_zone = excluded.time_zone, open_hours = excluded.open_hours`,
+          auto_read = excluded.auto_read, time_zone = excluded.time_zone, open_hours = excluded.open_hours`,
   );
 
 type Agent = Of & { readonly userId: number };

@@ -7,6 +7,7 @@ import type { ReceiptBilling } from '../channels/carrier.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { freeze } from '../money/credit.ts';
 import { loadJobs } from './load.ts';
+import { listBillingGaps, storeBillingGaps } from './network-billing.ts';
 import { insertMessages } from './new-messages.ts';
 import { insertReceiptBatches } from './receipt-store.ts';
 import { processReceipts } from './receipts.ts';
@@ -63,4 +64,10 @@ test('the operator sees by day and category where the network charges and we do 
     ],
   });
   expect(await operator.ask('GET', '/billing?to=2020-01-01')).toEqual({ data: [] });
+  for (let times = 0; times < 2; times++) await storeBillingGaps(program.pool, new Date());
+  expect(await listBillingGaps(program.pool)).toEqual([
+    { day, category: 'marketing', messages: 2, differing: 1 },
+    { day, category: 'service', messages: 2, differing: 1 },
+    { day, category: 'utility', messages: 1, differing: 0 },
+  ]);
 });

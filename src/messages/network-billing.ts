@@ -1,14 +1,16 @@
+import type { Pool } from 'pg';
 import { type Static, Type } from 'typebox';
 import { amount, OPERATOR_PATH } from '../accounts/operator-fields.ts';
 import type { Receipt } from '../channels/carrier.ts';
-import { bigint, boolean, insertRows, text, timestamptz, uuid } from '../core/db/columns.ts';
+import { every, type Task } from '../core/background.ts';
+import { bigint, boolean, input, insertRows, text, timestamptz, uuid } from '../core/db/columns.ts';
 import { as, columns, type Db, exec, many, type RowOf, sql } from '../core/db/query.ts';
 import { invalidFields } from '../core/errors.ts';
 import type { App, PlatformDeps } from '../core/http/app.ts';
 import { requireOperator } from '../core/http/auth.ts';
 import { STATUS } from '../core/message-state.ts';
 import { fromMicros } from '../core/money.ts';
-import { DAY_MS } from '../core/time.ts';
+import { DAY_MS, HOUR_MS } from '../core/time.ts';
 
 type BilledReceipt = {
   readonly accountId: number;
@@ -122,6 +124,47 @@ const BILLED_DAY = columns({
   earnedMicros: as<number>(`coalesce(sum(m.price_micros) FILTER (WHERE ${CHARGED}), 0)::bigint`),
 });
 type BilledDay = RowOf<typeof BILLED_DAY>;
+
+const GAP = columns({
+  day: as<string>(`to_char(day, 'YYYY-MM-DD')`),
+  category: as<string>('category'),
+  messages: as<number>('messages'),
+  differing: as<number>('differing'),
+});
+/** The messages of a day and a category, and how many of them we charge otherwise than the network. */
+export type BillingGap = RowOf<typeof GAP>;
+
+/** Lists the comparisons of the last two days that were stored last. */
+export const listBillingGaps = (db: Db): Promise<BillingGap[]> =>
+  many(
+    db,
+    sql`SELECT ${GAP} FROM billing_day WHERE day >= (now() AT TIME ZONE 'UTC')::date - 1 ORDER BY day DESC, category`,
+  );
+
+/** Days for which comparisons are kept. */
+const KEPT_DAYS = 31;
+
+/** Stores the comparison of the last two days for alerts and metrics, which are asked more often than it can be made. */
+export async function storeBillingGaps(db: Db, now: Date): Promise<void> {
+  const today = Math.floor(now.getTime() / DAY_MS) * DAY_MS;
+  const days = await listBilling(db, { from: new Date(today - DAY_MS), to: new Date(today + DAY_MS) });
+  await exec(
+    db,
+    sql`${insertRows(
+      'billing_day',
+      days.map(({ day: dayText, category, messages, differing }) => ({ dayText, category, messages, differing })),
+      { dayText: input(text), category: text, messages: bigint, differing: bigint },
+      { day: sql`u.day_text::date` },
+    )}
+        ON CONFLICT (day, category) DO UPDATE SET messages = excluded.messages, differing = excluded.differing`,
+  );
+  await exec(db, sql`DELETE FROM billing_day WHERE day < now() - ${KEPT_DAYS} * interval '1 day'`);
+}
+
+/** Compares the charges of networks with our own every hour. */
+export const networkBillingTasks = ({ pool, now }: { readonly pool: Pool; readonly now: () => Date }): Task[] => [
+  { name: 'network billing', work: every(HOUR_MS, () => storeBillingGaps(pool, now())) },
+];
 
 /** Compares delivered messages whose charge was reported in [from, to). */
 const listBilling = (db: Db, { from, to }: Range): Promise<BilledDay[]> =>

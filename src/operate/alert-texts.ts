@@ -47,6 +47,8 @@ const EN: Texts['kinds'] = {
   certificate_expiring: ({ subject, n }) => `The TLS certificate of ${subject} expires in ${n.count('day', 'days')}`,
   token_expiring: ({ subject, compared, n }) =>
     `${n.count('credential', 'credentials')} of ${subject} will expire, the first in ${compared} days`,
+  billing_differs: ({ subject, n, compared }) =>
+    `${n.count('message', 'messages')} of ${compared} (${subject}) charged otherwise than by the network`,
   sold_under_cost: ({ subject, n }) => `${n.count('route', 'routes')} over ${subject} priced below cost`,
   agents_requested: ({ n }) => `${n.count('RCS agent waits', 'RCS agents wait')} to be registered`,
 };
@@ -79,6 +81,8 @@ const IT: Texts['kinds'] = {
   certificate_expiring: ({ subject, n }) => `Il certificato TLS di ${subject} scade tra ${n.count('giorno', 'giorni')}`,
   token_expiring: ({ subject, compared, n }) =>
     `${n.count('credenziale', 'credenziali')} di ${subject} in scadenza, la prima tra ${compared} giorni`,
+  billing_differs: ({ subject, n, compared }) =>
+    `${n.count('messaggio', 'messaggi')} su ${compared} (${subject}) con un addebito diverso da quello della rete`,
   sold_under_cost: ({ subject, n }) => `${n.count('rotta', 'rotte')} su ${subject} in vendita sotto costo`,
   agents_requested: ({ n }) => `${n.count('agente RCS', 'agenti RCS')} da registrare`,
 };
@@ -110,6 +114,8 @@ const ES: Texts['kinds'] = {
   certificate_expiring: ({ subject, n }) => `El certificado TLS de ${subject} caduca en ${n.count('día', 'días')}`,
   token_expiring: ({ subject, compared, n }) =>
     `${n.count('credencial', 'credenciales')} de ${subject} por caducar, la primera en ${compared} días`,
+  billing_differs: ({ subject, n, compared }) =>
+    `${n.count('mensaje', 'mensajes')} de ${compared} (${subject}) con un cargo distinto del de la red`,
   sold_under_cost: ({ subject, n }) => `${n.count('ruta', 'rutas')} por ${subject} a la venta por debajo del coste`,
   agents_requested: ({ n }) => `${n.count('agente RCS', 'agentes RCS')} por registrar`,
 };
@@ -143,6 +149,8 @@ const DE: Texts['kinds'] = {
   certificate_expiring: ({ subject, n }) => `Das TLS-Zertifikat von ${subject} läuft in ${n.count('Tag', 'Tagen')} ab`,
   token_expiring: ({ subject, compared, n }) =>
     `${n.count('Zugang', 'Zugänge')} von ${subject} laufen ab, der erste in ${compared} Tagen`,
+  billing_differs: ({ subject, n, compared }) =>
+    `${n.count('Nachricht', 'Nachrichten')} von ${compared} (${subject}) anders berechnet als vom Netz`,
   sold_under_cost: ({ subject, n }) => `${n.count('Route', 'Routen')} über ${subject} unter Einkaufspreis`,
   agents_requested: ({ n }) => `${n.count('RCS-Agent wartet', 'RCS-Agenten warten')} auf die Registrierung`,
 };

@@ -1,5 +1,6 @@
 import { as, columns, type Db, many, one, type RowOf, sql } from '../core/db/query.ts';
 import { DAY_MS, SECOND_MS } from '../core/time.ts';
+import { listBillingGaps } from '../messages/network-billing.ts';
 import type { GuardStatus } from '../messages/restore-guard.ts';
 import { listMissed } from '../messages/schedules.ts';
 import { describeUnderCost, listUnderCost } from '../money/under-cost.ts';
@@ -39,6 +40,7 @@ export async function listAttention(
     ...(await concernsOfConnections(pool, connections, from)),
     ...(await concernsOfAccounts(pool, from)),
     ...(await concernsOfCosts(pool)),
+    ...(await concernsOfBilling(pool, from('billing_differs'))),
     ...(await concernsOfOpenIssues(pool, from)),
   ];
   return all.toSorted((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity));
@@ -108,6 +110,18 @@ async function concernsOfCosts(pool: Db): Promise<Attention[]> {
   );
 }
 
+/** Minimum of messages for a meaningful share of differences. */
+const MIN_BILLED = 100;
+
+async function concernsOfBilling(pool: Db, percent: number): Promise<Attention[]> {
+  const gaps = (await listBillingGaps(pool)).filter(
+    ({ messages, differing }) => messages >= MIN_BILLED && (differing * 100) / messages > percent,
+  );
+  return gaps.map(({ day, category: subject, differing: count, messages: compared }) =>
+    concern('billing_differs', { severity: 'warning', subject, count, compared, detail: day }),
+  );
+}
+
 async function concernsOfOpenIssues(pool: Db, from: Thresholds): Promise<Attention[]> {
   const issues = await countOpenIssues(pool, { hours: from('receipts_unmatched') });
   const missed = await listMissed(pool);
@@ -151,7 +165,7 @@ type Kind = {
   readonly threshold: { readonly value: number; readonly unit: Unit } | null;
 };
 
-export const UNITS = ['seconds', 'hours', 'days', 'points', 'messages', 'gibibytes'] as const;
+export const UNITS = ['seconds', 'hours', 'days', 'points', 'percent', 'messages', 'gibibytes'] as const;
 type Unit = (typeof UNITS)[number];
 
 const kind = (
@@ -186,6 +200,7 @@ const KINDS = {
   disk_low: kind('machine', 60, from(2, 'gibibytes')),
   certificate_expiring: kind('machine', 0, from(14, 'days')),
   token_expiring: kind('account', 0, from(7, 'days')),
+  billing_differs: kind('gateway', 0, from(1, 'percent')),
   sold_under_cost: kind('gateway', 0, null, { enabled: false }),
   agents_requested: kind('gateway', 0, null, { enabled: false }),
 } as const satisfies Readonly<Record<string, Kind>>;

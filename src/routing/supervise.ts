@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import net, { type LookupFunction } from 'node:net';
 import type { Pool } from 'pg';
-import type { Carrier, CarrierState, Inbound, Receipt } from '../channels/carrier.ts';
+import type { Carrier, CarrierState, Inbound, Receipt, SignToPerson } from '../channels/carrier.ts';
 import { always, every, type Task } from '../core/background.ts';
 import type { Config } from '../core/config.ts';
 import type { Log } from '../core/log.ts';
@@ -54,6 +54,8 @@ export type Supervisor = {
   list(): readonly Running[];
   /** Returns true if a connection runs in this worker. */
   runs(connectionId: number): boolean;
+  /** Shows a person something, as `Carrier.show`; resolves with false where the carrier cannot, and with null without a link here. */
+  show(connectionId: number, sign: SignToPerson): Promise<boolean | null>;
   /**
    * Revokes a message, as `Carrier.revoke`; resolves with false where the carrier cannot, and with null when there was
    * no response or the connection does not run in this worker.
@@ -196,6 +198,10 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
     },
     list: () => [...running.values()],
     runs: (connectionId) => running.has(connectionId),
+    async show(connectionId, sign) {
+      const run = running.get(connectionId);
+      return run?.carrier.show ? run.carrier.show(sign) : run ? false : null;
+    },
     async revoke(connectionId, message) {
       const run = running.get(connectionId);
       return run?.carrier.revoke ? run.carrier.revoke(message) : run ? false : null;

@@ -147,6 +147,10 @@ function markRead(body: unknown): SandboxAnswer {
   if (fault) return faultAnswer(fault);
   if (getMember(body, 'status') !== 'read') return faultAnswer({ code: 131009, details: 'status' });
   if (!getText(body, 'message_id').startsWith('wamid.')) return faultAnswer({ code: 131009, details: 'message_id' });
+  // developers.facebook.com/docs/whatsapp/cloud-api/typing-indicators
+  const typing = getMember(body, 'typing_indicator');
+  if (typing !== undefined && getText(typing, 'type') !== 'text')
+    return faultAnswer({ code: 131009, details: 'typing_indicator.type' });
   return ok({ success: true });
 }
 

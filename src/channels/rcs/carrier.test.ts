@@ -234,6 +234,14 @@ describe('the access token', () => {
   });
 });
 
+test('a person sees that a message was read and that an answer is being written', async () => {
+  const { carrier } = await connected();
+  const sign = { sender: submission().sender, destination: '+351912345678', networkId: 'm1' };
+  expect(await carrier.show?.({ ...sign, kind: 'read' })).toBe(true);
+  expect(await carrier.show?.({ ...sign, kind: 'typing' })).toBe(true);
+  expect(await carrier.show?.({ ...sign, kind: 'read', destination: 'nobody' })).toBe(false);
+});
+
 describe('revoking a message', () => {
   test('is true before it is delivered, and no event follows', async () => {
     const { rbm, carrier } = await connected();

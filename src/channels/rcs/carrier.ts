@@ -1,7 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { newId } from '../../core/ids.ts';
 import { createSlots } from '../../core/limits.ts';
-import type { Carrier, CarrierHost, CarrierState, Outcome, Submission } from '../carrier.ts';
+import type { Carrier, CarrierHost, CarrierState, Outcome, SignToPerson, Submission } from '../carrier.ts';
 import { createGate, type HttpAnswer } from '../http-client.ts';
 import { getList, parseJson } from '../settings.ts';
 import { createThrottles } from '../throttle.ts';
@@ -10,6 +11,8 @@ import {
   createConnections,
   createRbmClient,
   createTokenSource,
+  eventOf,
+  eventsPath,
   messagePath,
   type RbmClient,
   type Verdict,
@@ -95,6 +98,12 @@ export function createRcsCarrier(settings: RcsSettings, secrets: RcsSecrets): Ca
    * Resolves with true if the message was revoked. 404 means that it was delivered or is unknown, so it may be shown.
    * After an attempt that may have reached the network, 404 is inconclusive: a revoked message is unknown too.
    */
+  async function show(sign: SignToPerson): Promise<boolean | null> {
+    const answer = await client.call({ method: 'POST', path: eventsPath(sign, randomUUID()), body: eventOf(sign) });
+    if (answer.kind === 'failed' || answer.status >= 500 || answer.status === 429) return null;
+    return answer.status === 200;
+  }
+
   async function revoke(message: Pick<Submission, 'messageId' | 'sender' | 'destination'>): Promise<boolean | null> {
     for (let tries = 0, doubtful = false; tries < MAX_REVOKE_TRIES; tries += 1) {
       const answer = await client.call({ method: 'DELETE', path: messagePath(message) });
@@ -130,6 +139,7 @@ export function createRcsCarrier(settings: RcsSettings, secrets: RcsSecrets): Ca
     state,
     stop,
     revoke,
+    show,
     findReachable: reachability.find,
   };
 }

@@ -1,5 +1,5 @@
 import { createPrivateKey, type KeyObject, sign } from 'node:crypto';
-import type { Submission } from '../carrier.ts';
+import type { SignToPerson, Submission } from '../carrier.ts';
 import { createHttpClient, type HttpAnswer, type HttpClient, parseBaseUrl, retryAfterMs } from '../http-client.ts';
 import { getMember, getText, parseJson } from '../settings.ts';
 import type { RcsSettings } from './settings.ts';
@@ -65,6 +65,14 @@ export const messagesPath = ({ messageId, sender, destination }: Addressed): str
 /** Returns the path of one message, which revokes it on DELETE. */
 export const messagePath = ({ messageId, sender, destination }: Addressed): string =>
   `${phonePath(destination)}/agentMessages/${messageId}?agentId=${encodeURIComponent(sender)}`;
+
+/** Returns the path that shows the sender of a message an event (RBM API, agentEvents). */
+export const eventsPath = ({ sender, destination }: SignToPerson, eventId: string): string =>
+  `${phonePath(destination)}/agentEvents?eventId=${eventId}&agentId=${encodeURIComponent(sender)}`;
+
+/** Makes the event that a message was read, or that an answer is being written. */
+export const eventOf = ({ kind, networkId }: SignToPerson): string =>
+  JSON.stringify(kind === 'read' ? { eventType: 'READ', messageId: networkId } : { eventType: 'IS_TYPING' });
 
 /** Returns the path that checks one number. */
 export const capabilitiesPath = (sender: string, destination: string, requestId: string): string =>

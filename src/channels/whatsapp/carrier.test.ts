@@ -126,6 +126,14 @@ describe('a message', () => {
   });
 });
 
+test('a person sees that a message was read and that an answer is being written, as far as the network takes it', async () => {
+  const { carrier } = await bound();
+  const sign = { kind: 'typing', sender: NUMBER, destination: '+351912345678', networkId: 'wamid.IN' } as const;
+  expect(await carrier.show?.(sign)).toBe(true);
+  expect(await carrier.show?.({ ...sign, kind: 'read' })).toBe(true);
+  expect(await carrier.show?.({ ...sign, networkId: 'unknown' })).toBe(false);
+});
+
 describe('an error of the network', () => {
   test.each([
     ['is permanent when it concerns the person', 131026, { kind: 'refused', status: 'UNSUPPORTED', elsewhere: false }],

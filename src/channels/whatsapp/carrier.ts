@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isUserId, personOf, toE164 } from '../../core/phone.ts';
-import type { Carrier, CarrierHost, CarrierState, Outcome, Submission } from '../carrier.ts';
+import type { Carrier, CarrierHost, CarrierState, Outcome, SignToPerson, Submission } from '../carrier.ts';
 import { createGate, createLink, type Gate, retryAfterMs } from '../http-client.ts';
 import { getList, getText } from '../settings.ts';
 import { NO_LIMIT, type Pace } from '../throttle.ts';
-import { createNumbers, probeApi, type SendingNumber } from './account.ts';
+import { createNumbers, probeApi, readSuccess, type SendingNumber } from './account.ts';
 import {
+  callAndRead,
   classOf,
   classOfHttp,
   createCopies,
@@ -115,7 +116,23 @@ export function createWhatsappCarrier(
 
   const room = (): number => (numbers.allPaused() ? 0 : gate.room());
   const paceOf = (sender: string): Pace => numbers.get(sender)?.pace ?? NO_LIMIT;
-  return { channels: ['WHATSAPP'], start, room, paceOf, submit, state, stop };
+  const show = (sign: SignToPerson): Promise<boolean | null> => showToPerson(client, sign);
+  return { channels: ['WHATSAPP'], start, room, paceOf, submit, show, state, stop };
+}
+
+/**
+ * Marks a message, and those before it, as read. With a typing indicator, which ends with the answer or after 25 s, it
+ * is marked as read too (developers.facebook.com/docs/whatsapp/cloud-api/typing-indicators).
+ */
+async function showToPerson(client: GraphClient, { kind, sender, networkId }: SignToPerson): Promise<boolean | null> {
+  const json = {
+    messaging_product: 'whatsapp',
+    status: 'read',
+    message_id: networkId,
+    ...(kind === 'typing' && { typing_indicator: { type: 'text' } }),
+  };
+  const answer = await callAndRead(client, { method: 'POST', path: `/${sender}/messages`, json }, readSuccess);
+  return answer.ok || (answer.fault.retry ? null : false);
 }
 
 /** Dependencies for sending a message. */

@@ -226,6 +226,7 @@ const PLACES: Readonly<Partial<Record<Alert['kind'], Place>>> = {
   disk_low: { to: HEALTH, search: { tab: 'doctor' } },
   certificate_expiring: { to: HEALTH, search: { tab: 'doctor' } },
   lookups_used_up: { to: '/operator/routes' },
+  billing_differs: { to: '/operator/prices', search: { tab: 'margins' } },
   sold_under_cost: { to: '/operator/prices', search: { tab: 'margins' } },
   agents_requested: { to: '/operator/senders' },
 };

@@ -1,4 +1,15 @@
-import { ActionIcon, Button, Group, NativeSelect, Radio, Stack, Text, Textarea, TextInput } from '@mantine/core';
+import {
+  ActionIcon,
+  Button,
+  Group,
+  NativeSelect,
+  Radio,
+  Stack,
+  Switch,
+  Text,
+  Textarea,
+  TextInput,
+} from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { Plus, X } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
@@ -13,12 +24,14 @@ const WEEK: HoursRow[] = [1, 2, 3, 4, 5].map((weekday) => ({ weekday, from: '09:
 type Values = {
   readonly assignment: Settings['assignment'];
   readonly closedAnswer: string;
+  readonly autoRead: boolean;
   readonly timeZone: string;
   readonly hours: readonly HoursRow[];
 };
 
-const toBody = ({ assignment, closedAnswer, timeZone, hours }: Values): Settings => ({
+const toBody = ({ assignment, closedAnswer, autoRead, timeZone, hours }: Values): Settings => ({
   assignment,
+  autoRead,
   closedAnswer: closedAnswer.trim() === '' ? null : closedAnswer.trim(),
   timeZone,
   openHours: fromRows(hours),
@@ -32,6 +45,7 @@ export function RulesForm({ settings }: { readonly settings: Settings }) {
     initialValues: {
       assignment: settings.assignment,
       closedAnswer: settings.closedAnswer ?? '',
+      autoRead: settings.autoRead ?? false,
       timeZone: isNew ? ownZone() : settings.timeZone,
       hours: toRows(settings.openHours),
     },
@@ -53,6 +67,11 @@ export function RulesForm({ settings }: { readonly settings: Settings }) {
             <Radio value="ROUND_ROBIN" label={t('rules.inTurn')} description={t('rules.inTurnHint')} />
           </Stack>
         </Radio.Group>
+        <Switch
+          label={t('rules.autoRead')}
+          description={t('rules.autoReadHint')}
+          {...form.getInputProps('autoRead', { type: 'checkbox' })}
+        />
         <TimeZoneField label={t('rules.timeZone')} maw={320} {...form.getInputProps('timeZone')} />
         <Stack gap="xs" role="group" aria-label={t('rules.hours')}>
           <Text size="sm" fw={500}>

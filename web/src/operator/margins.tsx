@@ -45,7 +45,52 @@ export function Margins() {
         {error && <ErrorState error={error} />}
         {data && <Table by={by} margins={data} />}
       </Section>
+      <Billing />
     </Stack>
+  );
+}
+
+const listBilling = (signal: AbortSignal) => ok(api.GET('/api/operator/v1/billing', { signal }));
+type BilledDay = Awaited<ReturnType<typeof listBilling>>['data'][number];
+
+/** What Meta charges for messages, next to what their accounts paid. */
+function Billing() {
+  const { t } = useTranslation('operator');
+  const { data, error } = useQuery({
+    queryKey: ['operator', 'billing'],
+    queryFn: ({ signal }) => listBilling(signal),
+  });
+  const count = (id: 'messages' | 'billed' | 'charged' | 'differing'): SmallColumn<BilledDay> => ({
+    id,
+    header: t(`billing.${id}`),
+    align: 'right',
+    cell: (row) => <Num value={row[id]} />,
+  });
+  const columns: readonly SmallColumn<BilledDay>[] = [
+    { id: 'day', header: t('billing.day'), cell: ({ day }) => day },
+    { id: 'category', header: t('billing.category'), cell: ({ category }) => category },
+    count('messages'),
+    { ...count('billed'), phone: 'none' },
+    { ...count('charged'), phone: 'none' },
+    count('differing'),
+  ];
+  return (
+    <Section title={t('billing.title')} description={t('billing.description')}>
+      {error && <ErrorState error={error} />}
+      {data?.data.length === 0 && (
+        <Text size="sm" c="dimmed">
+          {t('billing.none')}
+        </Text>
+      )}
+      {data && data.data.length > 0 && (
+        <SmallTable
+          label={t('billing.title')}
+          columns={columns}
+          rows={data.data}
+          rowId={({ day, category }) => `${day} ${category}`}
+        />
+      )}
+    </Section>
   );
 }
 

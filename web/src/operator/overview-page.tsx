@@ -48,7 +48,8 @@ function destinationOf({ kind, subject, subjectId }: Attention): Destination | n
   if (kind === 'callbacks_unclaimed') return { to: '/operator/connections' };
   if (kind === 'missed_schedules') return { to: '/operator/queues' };
   if (kind === 'lookups_used_up') return { to: '/operator/routes' };
-  if (kind === 'sold_under_cost') return { to: '/operator/prices', search: { tab: 'margins' } };
+  if (kind === 'sold_under_cost' || kind === 'billing_differs')
+    return { to: '/operator/prices', search: { tab: 'margins' } };
   if (kind === 'disk_low' || kind === 'certificate_expiring')
     return { to: '/operator/health', search: { tab: 'doctor' } };
   if (kind === 'agents_requested') return { to: '/operator/senders' };
