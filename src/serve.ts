@@ -179,6 +179,7 @@ export async function openRouting({ config, pool, log, secretKey, outbound, onSt
       findRoute: router.find,
       findPrice: prices.find,
       dependsOnWindow: prices.dependsOnWindow,
+      freeMessages: config.whatsappFreeMessages,
       maySend: router.maySend,
       senderRules,
       networks,

@@ -1137,6 +1137,32 @@ CREATE TABLE fence_machine (
 
 COMMENT ON TABLE fence_machine IS 'queue';
 
+CREATE TABLE free_allowance (
+  sender text NOT NULL,
+  month date NOT NULL,
+  used bigint DEFAULT 0 NOT NULL,
+  CONSTRAINT free_allowance_pkey PRIMARY KEY (sender, month),
+  CONSTRAINT free_allowance_used_check CHECK ((used >= 0))
+);
+
+COMMENT ON TABLE free_allowance IS 'shared';
+
+CREATE TABLE free_message (
+  account_id bigint NOT NULL,
+  message_id uuid NOT NULL,
+  sender text NOT NULL,
+  month date NOT NULL,
+  CONSTRAINT free_message_pkey PRIMARY KEY (account_id, message_id)
+);
+
+CREATE INDEX free_message_month ON free_message USING btree (month);
+
+ALTER TABLE free_message ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY tenant ON free_message AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+
+COMMENT ON TABLE free_message IS 'facts';
+
 CREATE TABLE idempotency_key (
   account_id bigint NOT NULL,
   key text NOT NULL,
@@ -2059,7 +2085,7 @@ CREATE TABLE price (
   CONSTRAINT price_place_key UNIQUE NULLS NOT DISTINCT (channel, prefix, owner_id, category, session_window, valid_from, currency),
   CONSTRAINT price_channel_check CHECK ((channel = ANY (ARRAY['SMS'::text, 'RCS'::text, 'WHATSAPP'::text]))),
   CONSTRAINT price_prefix_check CHECK ((prefix ~ '^[0-9]{0,15}$'::text)),
-  CONSTRAINT price_session_window_check CHECK ((session_window = ANY (ARRAY['*'::text, 'IN_WINDOW'::text, 'FREE_ENTRY'::text]))),
+  CONSTRAINT price_session_window_check CHECK ((session_window = ANY (ARRAY['*'::text, 'IN_WINDOW'::text, 'FREE_ENTRY'::text, 'FREE'::text]))),
   CONSTRAINT price_unit_micros_check CHECK ((unit_micros >= 0))
 );
 
@@ -3453,7 +3479,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
   canned_answer, client_message_id, contact, contact_activity, contact_book, contact_import, contact_import_chunk,
   contact_import_reject, contact_list, contact_list_member, contact_upload,
   contact_upload_part, conversation, conversation_label, credit_balance, credit_frozen, custom_field,
-  dispatch_chunk, export, idempotency_key, inbound_message, inbound_number, inbox,
+  dispatch_chunk, export, free_message, idempotency_key, inbound_message, inbound_number, inbox,
   inbox_agent, inbox_count, inbox_event, inbox_label, inbox_message, inbox_note,
   inbox_settings, inbox_watch, invitation, job, keyword_count, keyword_rule, lost_chunk, margin_day,
   media, message, message_billing, message_deadline, message_event, message_fallback, message_part, message_state, nameless_submit,

@@ -182,6 +182,12 @@ export const SETTINGS = {
       help: 'Maximum number of days that single messages and messages of the bulk API may be scheduled ahead.',
       parse: integer(1, 3650),
     },
+    whatsappFreeMessages: {
+      env: 'WHATSAPP_FREE_MESSAGES',
+      default: '0',
+      help: 'Service messages of each WhatsApp number in a month (UTC) that have the price for the window FREE. Meta grants such an allowance since October 2026; see the billing page of your account.',
+      parse: integer(0, 100_000_000),
+    },
     numberLookupsPerDay: {
       env: 'NUMBER_LOOKUPS_PER_DAY',
       default: '200000',

@@ -30,7 +30,15 @@ import {
   type Queued,
   traceAccepted,
 } from './new-messages.ts';
-import { createKnownSenders, findNetworks, type Lookups, type Prepared, prepare, type Requester } from './prepare.ts';
+import {
+  createKnownSenders,
+  findNetworks,
+  type Lookups,
+  type Prepared,
+  prepare,
+  type Requester,
+  withFreePrices,
+} from './prepare.ts';
 import { contentHash, type Draft, type Verdict } from './read-send.ts';
 import {
   firstOfEachKey,
@@ -135,7 +143,8 @@ export function createAccept(deps: AcceptDeps): Accept {
 
   function commitBatch(items: readonly Item[], isShared = false): Promise<Verdict[]> {
     const simple =
-      items.length <= ROWS_PER_STATEMENT && items.every((item) => claimedId(item) === null && !item.message.simulation);
+      items.length <= ROWS_PER_STATEMENT &&
+      items.every((item) => claimedId(item) === null && !item.message.simulation && !item.free);
     const record: RecordVerdicts = (tx, verdicts) => storeAnswers(tx, items, verdicts);
     const inTransaction = (work: (tx: Db) => Promise<Verdict[]>): Promise<Verdict[]> =>
       transaction(pool, async (tx) => {
@@ -297,7 +306,8 @@ async function claimAndInsert(
   stored: Stored,
   record: RecordVerdicts,
 ): Promise<Verdict[]> {
-  const { fresh, verdicts } = await claimClientIds(tx, items);
+  const { fresh: claimed, verdicts } = await claimClientIds(tx, items);
+  const fresh = await withFreePrices(tx, claimed);
   const simulated = fresh.flatMap(({ message }) => (message.simulation ? [message] : []));
   if (simulated.length > 0) await planSimulation(tx, simulated);
   await Promise.all([record(tx, verdicts), insertAll(tx, fresh, stored)]);
@@ -311,14 +321,15 @@ async function insertAffordable(
   stored: Stored,
   record: RecordVerdicts,
 ): Promise<Verdict[]> {
-  const shortages = await fitIntoCredit(tx, await chargesOf(tx, items));
+  const priced = await withFreePrices(tx, items);
+  const shortages = await fitIntoCredit(tx, await chargesOf(tx, priced));
   const withShort = (verdicts: readonly Verdict[]): Verdict[] => {
     let next = 0;
     return shortages.map((shortage) =>
       shortage ? { kind: 'refused', refusal: 'no_credit', shortage } : (verdicts[next++] as Verdict),
     );
   };
-  const affordable = items.filter((_, i) => shortages[i] === null);
+  const affordable = priced.filter((_, i) => shortages[i] === null);
   return withShort(await claimAndInsert(tx, affordable, stored, (to, verdicts) => record(to, withShort(verdicts))));
 }
 

@@ -6,6 +6,7 @@ import { boundsOf } from '../core/ids.ts';
 import { STATUS } from '../core/message-state.ts';
 import type { Result } from '../dispatch/commit.ts';
 import { settleFrozen } from '../money/credit.ts';
+import { returnAllowance } from '../money/free-allowance.ts';
 import type { FindCost } from '../routing/costs.ts';
 import { type CampaignEnds, insertEvents, type NewEvent, publishFinalStates, recordCampaignEnds } from './events.ts';
 import { updateFallbacksDueNow } from './fallback-store.ts';
@@ -64,6 +65,10 @@ export async function endMessages(
       moves.filter(({ errorCode }) => errorCode === MARKETING_STOPPED),
     ),
     ...(free.length > 0 ? [db.updateReturned(tx, free)] : []),
+    returnAllowance(
+      tx,
+      movesOf(special.filter(isOnWhatsapp)).filter(({ status }) => status !== STATUS.DELIVERED),
+    ),
     ...(counted ? [countTraffic(tx, [...figuresOfEnds(moves, special, earned), ...figuresOfReads(read)])] : []),
     ...(doubtful.length > 0
       ? [
@@ -114,6 +119,9 @@ function toReplaced({ moves, expiredAt: at }: EndGroup): NewEvent[] {
  * True if messages may be on the list of unknown outcomes: never answered, or RCS messages that may have been revoked.
  */
 const mayBeInDoubt = ({ moved, held, channel }: EndGroup): boolean => held || (moved && (channel & REVOCABLE) !== 0);
+
+const WHATSAPP = bitOf('WHATSAPP');
+const isOnWhatsapp = ({ moved, channel }: EndGroup): boolean => moved && (channel & WHATSAPP) !== 0;
 
 /** True if messages are single sends on a channel that may have a fallback. */
 const mayHaveFallback = ({ moved, channel, campaignId }: EndGroup): boolean =>

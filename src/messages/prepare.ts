@@ -7,7 +7,8 @@ import { newId, newSingleId } from '../core/ids.ts';
 import { DEFAULT_NUMBER_RULES, type NumberRules } from '../core/phone.ts';
 import type { OnUnknown } from '../dispatch/store.ts';
 import { findBalance } from '../money/credit.ts';
-import type { FindPrice } from '../money/pricing.ts';
+import { takeAllowance } from '../money/free-allowance.ts';
+import type { FindPrice, MessagePrice, PriceQuery } from '../money/pricing.ts';
 import { faultOf } from '../routing/choice.ts';
 import type { DltTemplates } from '../routing/dlt-templates.ts';
 import { type NetworkFinder, type NetworkOf, NO_NETWORK } from '../routing/number-lookups.ts';
@@ -39,6 +40,8 @@ export type Lookups = {
   readonly findPrice: FindPrice;
   /** Returns true if any price depends on a window; omitted: none does. */
   readonly dependsOnWindow?: () => boolean;
+  /** Service messages of a WhatsApp number in a month that Meta does not charge; omitted: none. */
+  readonly freeMessages?: number;
   readonly maySend: MaySend;
   readonly senderRules: SenderRules;
   readonly networks: NetworkFinder;
@@ -62,6 +65,8 @@ export type Prepared = {
   readonly asksCalendar?: true;
   /** Set if it waits because of the calendar. */
   readonly hold?: Hold;
+  /** The price within the free allowance of its sender, if that makes a difference. */
+  readonly free?: { readonly price: MessagePrice; readonly perNumber: number };
 };
 
 const LAWS_ONLY: Limits = { laws: true, quietHours: null };
@@ -206,8 +211,12 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
     (work) => {
       const { draft, message } = work;
       if (message.simulation) return null;
-      const price = work.tables.findPrice(billingOf(message, draft.template ?? null, work.windowsOf(message)));
+      const query = billingOf(message, draft.template ?? null, work.windowsOf(message));
+      const price = work.tables.findPrice(query);
       if (price === null) return 'no_price';
+      const { findPrice, freeMessages: perNumber } = work.tables;
+      const free = perNumber ? freePriceOf(findPrice, query) : null;
+      if (perNumber && free && free.priceMicros !== price.priceMicros) work.free = { price: free, perNumber };
       work.unitMicros = price.unitMicros;
       message.priceMicros = price.priceMicros;
       message.refundUndelivered = price.refundUndelivered;
@@ -216,6 +225,12 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
     },
   ],
 ];
+
+/** Returns the price of a service message on WhatsApp within the free allowance; null for any other message. */
+const freePriceOf = (findPrice: FindPrice, query: PriceQuery): MessagePrice | null =>
+  query.channel === 'WHATSAPP' && query.categories?.[0] === 'service'
+    ? findPrice({ ...query, windows: ['FREE', ...(query.windows ?? [])] })
+    : null;
 
 /**
  * Returns the properties of a message on which routes depend. Messages with a user data header are parts of a longer
@@ -268,6 +283,22 @@ export function prepare(
     if (refusal !== null) return { kind: 'refused', refusal, ...(work.hint !== undefined && { hint: work.hint }) };
   }
   return work;
+}
+
+/** Gives messages within the free allowance of their senders the price for that, in the transaction that stores them. */
+export async function withFreePrices<P extends Prepared>(tx: Db, items: readonly P[]): Promise<readonly P[]> {
+  const [first] = items.flatMap(({ free }) => free ?? []);
+  if (!first) return items;
+  const granted = await takeAllowance(
+    tx,
+    items.flatMap(({ free, message }) => (free ? [message] : [])),
+    first,
+  );
+  return items.map(({ free, ...item }) => {
+    if (!free || !granted.has(item.message.id)) return item as P;
+    const { priceMicros, refundUndelivered, category: priceCategory } = free.price;
+    return { ...item, message: { ...item.message, priceMicros, refundUndelivered, priceCategory } } as P;
+  });
 }
 
 /** A message that would be accepted if it had a route. */

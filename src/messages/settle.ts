@@ -8,6 +8,7 @@ import { FAILURES_WORST_FIRST, isFinal, STATUS } from '../core/message-state.ts'
 import { MINUTE_MS } from '../core/time.ts';
 import type { Recorded, Result } from '../dispatch/commit.ts';
 import { type Charge, settleFrozen } from '../money/credit.ts';
+import { returnAllowance } from '../money/free-allowance.ts';
 import { type Costs, NO_COSTS } from '../routing/costs.ts';
 import {
   deleteUnknowns,
@@ -127,6 +128,7 @@ async function settleNews(tx: Db, news: readonly Result[], before: Before): Prom
     updateFallbacksDueNow(tx, special.flatMap(toFallbackKey)),
     recordMarketingStops(tx, special.flatMap(toStoppedKey)),
     learnAddresses(tx, special.flatMap(toAddressPairs)),
+    returnAllowance(tx, special.flatMap(toFreeKey)),
     countTraffic(tx, figuresOf(news, before)),
     countMargins(tx, marginsOf(news, before)),
     settleCredit(tx, news),
@@ -148,6 +150,10 @@ const toCampaignEnd = ({ accountId, messageId, outcome, job }: Result): Campaign
 
 const toStoppedKey = ({ accountId, messageId, outcome }: Result): Key[] =>
   outcome.kind === 'refused' && outcome.code === MARKETING_STOPPED ? [{ accountId, id: messageId }] : [];
+
+/** Only service messages on WhatsApp have an allowance; a message with a template is none. */
+const toFreeKey = ({ accountId, messageId, outcome, job }: Result): Key[] =>
+  outcome.kind === 'refused' && job?.channel === 'WHATSAPP' ? [{ accountId, id: messageId }] : [];
 
 const toAddressPairs = ({ accountId, outcome, job }: Result): AddressPair[] =>
   outcome.kind === 'accepted' && job

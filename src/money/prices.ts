@@ -19,9 +19,10 @@ export type PriceCategory = (typeof PRICE_CATEGORIES)[Channel][number];
 
 /**
  * The windows in which WhatsApp bills messages differently: 24 hours after a message from the person, and 72 hours after
- * one that came from an advertisement (developers.facebook.com/docs/whatsapp/pricing).
+ * one that came from an advertisement (developers.facebook.com/docs/whatsapp/pricing). `FREE` stands for the free
+ * allowance of service messages (`free-allowance.ts`).
  */
-export const PRICE_WINDOWS = ['IN_WINDOW', 'FREE_ENTRY'] as const;
+export const PRICE_WINDOWS = ['IN_WINDOW', 'FREE_ENTRY', 'FREE'] as const;
 export type PriceWindow = (typeof PRICE_WINDOWS)[number];
 
 /** Stands in a price for every category, or for every window and none. */

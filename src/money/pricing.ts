@@ -203,7 +203,7 @@ export function createPriceList(pool: Pool): PriceList {
       const rows = await listPrices(pool);
       currencies = await listCurrencies(pool);
       find = pricing(rows);
-      hasWindows = rows.some(({ window }) => window !== ANY);
+      hasWindows = rows.some(({ window }) => window !== ANY && window !== 'FREE');
     },
   };
 }

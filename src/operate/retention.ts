@@ -9,6 +9,7 @@ import type { Log } from '../core/log.ts';
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../core/time.ts';
 import { claimInboxes } from '../inbox/store.ts';
 import { findExpiryProgress } from '../messages/expiry.ts';
+import { deleteFreeMessages } from '../money/free-allowance.ts';
 import { endStickyPools } from '../routing/sender-rules.ts';
 
 const ROWS_PER_BATCH = 5000;
@@ -65,6 +66,7 @@ async function deleteBatch(pool: Pool, before: Date): Promise<number> {
     await deleteRetries(pool, { beforeId }),
     await deleteOutbox(pool, { beforeId }),
     await deleteBilling(pool, old),
+    await deleteFreeMessages(pool, old),
     await deleteLostChunks(pool, { beforeId }),
     await deleteAlerts(pool, old),
   ];
