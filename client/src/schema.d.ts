@@ -2536,6 +2536,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/partner-gateway/v1/inbox/conversations/{chatId}/read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Show a person that their messages were read
+         * @description On RCS the newest one. 400 on SMS, and if the person has written nothing.
+         *
+         *     Scope: `inbox` (write). Roles: sender, manager, admin.
+         */
+        post: operations["showRead"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Mark a conversation as read
+         * @description Scope: `inbox` (write). Roles: sender, manager, admin.
+         */
+        patch: operations["readConversation"];
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/inbox/conversations/{chatId}/typing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Show a person that an answer is being written
+         * @description For 25 seconds, or until the answer. On WhatsApp it also shows that their messages were read. 400 on SMS, and if the person has written nothing.
+         *
+         *     Scope: `inbox` (write). Roles: sender, manager, admin.
+         */
+        post: operations["showTyping"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/partner-gateway/v1/inbox/canned-answers": {
         parameters: {
             query?: never;
@@ -2672,26 +2720,6 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
-        trace?: never;
-    };
-    "/api/partner-gateway/v1/inbox/conversations/{chatId}/read": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        /**
-         * Mark a conversation as read
-         * @description Scope: `inbox` (write). Roles: sender, manager, admin.
-         */
-        patch: operations["readConversation"];
         trace?: never;
     };
     "/api/partner-gateway/v1/inbox/conversations/{chatId}/unread": {
@@ -17757,6 +17785,11 @@ export interface operations {
                          */
                         assignment: "MANUAL" | "ROUND_ROBIN";
                         closedAnswer: string | null;
+                        /**
+                         * @description True: people see that their messages were read when an agent opens the conversation (WhatsApp, RCS).
+                         * @default false
+                         */
+                        autoRead?: boolean;
                         /** @description Of the IANA database, such as Europe/Rome. */
                         timeZone: string;
                         /** @description Opening hours of the account. None: always open. */
@@ -17794,6 +17827,11 @@ export interface operations {
                      */
                     assignment: "MANUAL" | "ROUND_ROBIN";
                     closedAnswer: string | null;
+                    /**
+                     * @description True: people see that their messages were read when an agent opens the conversation (WhatsApp, RCS).
+                     * @default false
+                     */
+                    autoRead?: boolean;
                     /** @description Of the IANA database, such as Europe/Rome. */
                     timeZone: string;
                     /** @description Opening hours of the account. None: always open. */
@@ -17822,6 +17860,11 @@ export interface operations {
                          */
                         assignment: "MANUAL" | "ROUND_ROBIN";
                         closedAnswer: string | null;
+                        /**
+                         * @description True: people see that their messages were read when an agent opens the conversation (WhatsApp, RCS).
+                         * @default false
+                         */
+                        autoRead?: boolean;
                         /** @description Of the IANA database, such as Europe/Rome. */
                         timeZone: string;
                         /** @description Opening hours of the account. None: always open. */
@@ -18253,6 +18296,95 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    showRead: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                chatId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is shown as soon as the network takes it. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    readConversation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                chatId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done, or nothing had to be changed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    showTyping: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                chatId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is shown as soon as the network takes it. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
             503: components["responses"]["Error503"];
@@ -18856,33 +18988,6 @@ export interface operations {
                         timestamp: string;
                     }[];
                 };
-            };
-            400: components["responses"]["Error400"];
-            401: components["responses"]["Error401"];
-            403: components["responses"]["Error403"];
-            404: components["responses"]["Error404"];
-            429: components["responses"]["Error429"];
-            500: components["responses"]["Error500"];
-            503: components["responses"]["Error503"];
-        };
-    };
-    readConversation: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                chatId: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done, or nothing had to be changed */
-            204: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];

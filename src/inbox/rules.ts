@@ -350,11 +350,11 @@ const findSettings = (db: Db, { accountId }: Of): Promise<SettingsRow | undefine
 const listSettings = (db: Db, { accountIds }: { accountIds: readonly number[] }): Promise<SettingsRow[]> =>
   many(db, sql`SELECT ${SETTINGS} FROM inbox_settings s WHERE s.account_id = ANY(${plainArray(accountIds)}::bigint[])`);
 
-export const insertSettings = (db: Db, row: SettingsRow): Promise<number> =>
+export const insertSettings = (db: Db, row: InboxSettings & Of): Promise<number> =>
   exec(
     db,
     sql`INSERT INTO inbox_settings (account_id, assignment, closed_answer, auto_read, time_zone, open_hours)
-        VALUES (${row.accountId}, ${row.assignment}, ${row.closedAnswer}, ${row.autoRead}, ${row.timeZone},
+        VALUES (${row.accountId}, ${row.assignment}, ${row.closedAnswer}, ${row.autoRead ?? false}, ${row.timeZone},
           ${JSON.stringify(row.openHours)}::jsonb)
         ON CONFLICT (account_id) DO UPDATE SET assignment = excluded.assignment, closed_answer = excluded.closed_answer,
           auto_read = excluded.auto_read, time_zone = excluded.time_zone, open_hours = excluded.open_hours`,

@@ -12,7 +12,7 @@ import { createExpress, type Express, type Passage } from '../dispatch/express.t
 import { insertChunks } from '../dispatch/store.ts';
 import { type Charge, fitIntoCredit, freeze, isShortage, type OnceCharge } from '../money/credit.ts';
 import { insertReceiptRequests, type ReceiptRequest } from '../webhooks/smpp-outbox.ts';
-import { findWindows } from './billing.ts';
+import { findWindows, withFreePrices } from './billing.ts';
 import { createConsentCheck } from './consent.ts';
 import { insertTraces, type NewTrace } from './events.ts';
 import { deadlinesOf, insertDeadlines } from './expiry.ts';
@@ -30,15 +30,7 @@ import {
   type Queued,
   traceAccepted,
 } from './new-messages.ts';
-import {
-  createKnownSenders,
-  findNetworks,
-  type Lookups,
-  type Prepared,
-  prepare,
-  type Requester,
-  withFreePrices,
-} from './prepare.ts';
+import { createKnownSenders, findNetworks, type Lookups, type Prepared, prepare, type Requester } from './prepare.ts';
 import { contentHash, type Draft, type Verdict } from './read-send.ts';
 import {
   firstOfEachKey,

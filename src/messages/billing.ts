@@ -2,8 +2,9 @@ import type { TrafficType } from '../channels/carrier.ts';
 import type { Channel, Purpose, RichChannel } from '../core/channels.ts';
 import { as, columns, type Db, many, type RowOf, sql, textArray } from '../core/db/query.ts';
 import { callingCodeOf, DEFAULT_NUMBER_RULES, type NumberRules, numberForPrefix, personOf } from '../core/phone.ts';
+import { takeAllowance } from '../money/free-allowance.ts';
 import { listPricesOf, PRICE_CATEGORIES, type PriceCategory, type PriceWindow } from '../money/prices.ts';
-import { type ListedPrice, narrowPrices, type PriceQuery } from '../money/pricing.ts';
+import { type ListedPrice, type MessagePrice, narrowPrices, type PriceQuery } from '../money/pricing.ts';
 import { findUsableSender, type UsableSender } from '../routing/senders.ts';
 import { isTemplateContent, placeholdersOf, type StoredContent } from '../templates/content.ts';
 import { findUsableTemplate, type Template } from '../templates/store.ts';
@@ -260,3 +261,25 @@ const listWindows = (
         JOIN conversation c ON c.account_id = ${accountId} AND c.channel = 'WHATSAPP'
           AND c.person = coalesce(a.person, asked)`,
   );
+
+/** The price of a message within the free allowance of its sender, where that makes a difference. */
+export type FreePrice = {
+  readonly price: MessagePrice;
+  /** Messages of each number in a month. */
+  readonly perNumber: number;
+};
+
+type Priced = { readonly free?: FreePrice; readonly message: NewMessage };
+
+/** Gives messages within the free allowance of their senders the price for that, in the transaction that stores them. */
+export async function withFreePrices<P extends Priced>(tx: Db, items: readonly P[]): Promise<readonly P[]> {
+  const [first] = items.flatMap(({ free }) => free ?? []);
+  if (!first) return items;
+  const wanted = items.flatMap(({ free, message }) => (free ? [message] : []));
+  const granted = await takeAllowance(tx, wanted, first);
+  return items.map(({ free, ...item }) => {
+    if (!free || !granted.has(item.message.id)) return item as unknown as P;
+    const { priceMicros, refundUndelivered, category: priceCategory } = free.price;
+    return { ...item, message: { ...item.message, priceMicros, refundUndelivered, priceCategory } } as unknown as P;
+  });
+}

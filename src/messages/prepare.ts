@@ -7,7 +7,6 @@ import { newId, newSingleId } from '../core/ids.ts';
 import { DEFAULT_NUMBER_RULES, type NumberRules } from '../core/phone.ts';
 import type { OnUnknown } from '../dispatch/store.ts';
 import { findBalance } from '../money/credit.ts';
-import { takeAllowance } from '../money/free-allowance.ts';
 import type { FindPrice, MessagePrice, PriceQuery } from '../money/pricing.ts';
 import { faultOf } from '../routing/choice.ts';
 import type { DltTemplates } from '../routing/dlt-templates.ts';
@@ -25,7 +24,7 @@ import {
 import { countParts, fitOneMessage, roomBeside } from '../smpp/text.ts';
 import { decodeTlvs, encodeTlvs } from '../smpp/wire.ts';
 import { isStorable } from '../templates/content.ts';
-import { billingOf, NO_WINDOWS, purposeOfContent, type WindowsOf } from './billing.ts';
+import { billingOf, type FreePrice, NO_WINDOWS, purposeOfContent, type WindowsOf } from './billing.ts';
 import { type Hold, holdOf, isUnderLaws, type Limits, placeOf } from './calendar.ts';
 import { type IsOptedOut, readDestination } from './consent.ts';
 import type { NewMessage } from './new-messages.ts';
@@ -65,8 +64,7 @@ export type Prepared = {
   readonly asksCalendar?: true;
   /** Set if it waits because of the calendar. */
   readonly hold?: Hold;
-  /** The price within the free allowance of its sender, if that makes a difference. */
-  readonly free?: { readonly price: MessagePrice; readonly perNumber: number };
+  readonly free?: FreePrice;
 };
 
 const LAWS_ONLY: Limits = { laws: true, quietHours: null };
@@ -283,22 +281,6 @@ export function prepare(
     if (refusal !== null) return { kind: 'refused', refusal, ...(work.hint !== undefined && { hint: work.hint }) };
   }
   return work;
-}
-
-/** Gives messages within the free allowance of their senders the price for that, in the transaction that stores them. */
-export async function withFreePrices<P extends Prepared>(tx: Db, items: readonly P[]): Promise<readonly P[]> {
-  const [first] = items.flatMap(({ free }) => free ?? []);
-  if (!first) return items;
-  const granted = await takeAllowance(
-    tx,
-    items.flatMap(({ free, message }) => (free ? [message] : [])),
-    first,
-  );
-  return items.map(({ free, ...item }) => {
-    if (!free || !granted.has(item.message.id)) return item as P;
-    const { priceMicros, refundUndelivered, category: priceCategory } = free.price;
-    return { ...item, message: { ...item.message, priceMicros, refundUndelivered, priceCategory } } as P;
-  });
 }
 
 /** A message that would be accepted if it had a route. */

@@ -51,7 +51,7 @@ function readNumber(json: unknown): PhoneNumber[] {
 }
 
 /**
- * Reads a messaging limit as Meta writes it: `TIER_2K` or `TIER_UNLIMITED` in responses, 2000 or -1 in callbacks
+ * Reads a messaging limit as Meta writes it: TIER_2K or TIER_UNLIMITED in responses, 2000 or -1 in callbacks
  * (developers.facebook.com/documentation/business-messaging/whatsapp/messaging-limits, and the webhook references
  * business_capability_update and phone_number_quality_update). Undefined for anything else; null: any number.
  */

@@ -100,7 +100,7 @@ function Numbers() {
           code={phoneNumberId}
           isShared={common}
         >
-          {messagingLimit?.people != null && (
+          {messagingLimit && messagingLimit.people !== null && (
             <Text size="sm" c="dimmed">
               {t('senders.limit', { used: number(messagingLimit.used), people: number(messagingLimit.people) })}
             </Text>
