@@ -24080,10 +24080,10 @@ export interface operations {
                              */
                             category: "*" | "basic" | "single" | "rich" | "rich-media" | "conversation" | "marketing" | "utility" | "authentication" | "authentication-international" | "service";
                             /**
-                             * @description `IN_WINDOW`: within 24 hours after a message from the person; `FREE_ENTRY`: within 72 hours after one that came from an advertisement. Both on WhatsApp. `*`: always.
+                             * @description `IN_WINDOW`: within 24 hours after a message from the person; `FREE_ENTRY`: within 72 hours after one that came from an advertisement; `FREE`: a service message within `WHATSAPP_FREE_MESSAGES`. All on WhatsApp. `*`: always.
                              * @enum {string}
                              */
-                            window: "*" | "IN_WINDOW" | "FREE_ENTRY";
+                            window: "*" | "IN_WINDOW" | "FREE_ENTRY" | "FREE";
                             /** @description Currency units: per part if `perPart`, per message otherwise. */
                             price: number;
                             /** @description True if each part of an SMS is charged, or each segment of 160 bytes of a text on RCS. */
@@ -24134,10 +24134,10 @@ export interface operations {
                      */
                     category?: "*" | "basic" | "single" | "rich" | "rich-media" | "conversation" | "marketing" | "utility" | "authentication" | "authentication-international" | "service";
                     /**
-                     * @description `IN_WINDOW`: within 24 hours after a message from the person; `FREE_ENTRY`: within 72 hours after one that came from an advertisement. Both on WhatsApp. `*`: always.
+                     * @description `IN_WINDOW`: within 24 hours after a message from the person; `FREE_ENTRY`: within 72 hours after one that came from an advertisement; `FREE`: a service message within `WHATSAPP_FREE_MESSAGES`. All on WhatsApp. `*`: always.
                      * @enum {string}
                      */
-                    window?: "*" | "IN_WINDOW" | "FREE_ENTRY";
+                    window?: "*" | "IN_WINDOW" | "FREE_ENTRY" | "FREE";
                     /** @description True if each part of an SMS is charged, or each segment of 160 bytes of a text on RCS. */
                     perPart?: boolean;
                     validFrom?: string | null;
@@ -24166,10 +24166,10 @@ export interface operations {
                          */
                         category: "*" | "basic" | "single" | "rich" | "rich-media" | "conversation" | "marketing" | "utility" | "authentication" | "authentication-international" | "service";
                         /**
-                         * @description `IN_WINDOW`: within 24 hours after a message from the person; `FREE_ENTRY`: within 72 hours after one that came from an advertisement. Both on WhatsApp. `*`: always.
+                         * @description `IN_WINDOW`: within 24 hours after a message from the person; `FREE_ENTRY`: within 72 hours after one that came from an advertisement; `FREE`: a service message within `WHATSAPP_FREE_MESSAGES`. All on WhatsApp. `*`: always.
                          * @enum {string}
                          */
-                        window: "*" | "IN_WINDOW" | "FREE_ENTRY";
+                        window: "*" | "IN_WINDOW" | "FREE_ENTRY" | "FREE";
                         /** @description Currency units: per part if `perPart`, per message otherwise. */
                         price: number;
                         /** @description True if each part of an SMS is charged, or each segment of 160 bytes of a text on RCS. */
@@ -24262,10 +24262,10 @@ export interface operations {
                              */
                             category: "*" | "basic" | "single" | "rich" | "rich-media" | "conversation" | "marketing" | "utility" | "authentication" | "authentication-international" | "service";
                             /**
-                             * @description `IN_WINDOW`: within 24 hours after a message from the person; `FREE_ENTRY`: within 72 hours after one that came from an advertisement. Both on WhatsApp. `*`: always.
+                             * @description `IN_WINDOW`: within 24 hours after a message from the person; `FREE_ENTRY`: within 72 hours after one that came from an advertisement; `FREE`: a service message within `WHATSAPP_FREE_MESSAGES`. All on WhatsApp. `*`: always.
                              * @enum {string}
                              */
-                            window: "*" | "IN_WINDOW" | "FREE_ENTRY";
+                            window: "*" | "IN_WINDOW" | "FREE_ENTRY" | "FREE";
                             /** @description Currency units: per part if `perPart`, per message otherwise. */
                             price: number;
                             /** @description True if each part of an SMS is charged, or each segment of 160 bytes of a text on RCS. */
@@ -24297,8 +24297,8 @@ export interface operations {
                 accountId?: number;
                 /** @description The category in which the network bills the message: on WhatsApp that of its template, `service` for all else; on RCS by its content. `*`: any. */
                 category?: "*" | "basic" | "single" | "rich" | "rich-media" | "conversation" | "marketing" | "utility" | "authentication" | "authentication-international" | "service";
-                /** @description `IN_WINDOW`: within 24 hours after a message from the person; `FREE_ENTRY`: within 72 hours after one that came from an advertisement. Both on WhatsApp. `*`: always. */
-                window?: "*" | "IN_WINDOW" | "FREE_ENTRY";
+                /** @description `IN_WINDOW`: within 24 hours after a message from the person; `FREE_ENTRY`: within 72 hours after one that came from an advertisement; `FREE`: a service message within `WHATSAPP_FREE_MESSAGES`. All on WhatsApp. `*`: always. */
+                window?: "*" | "IN_WINDOW" | "FREE_ENTRY" | "FREE";
                 /** @description Default: 1. */
                 parts?: number;
                 /** @description Time of sending; default: now. */
@@ -24330,10 +24330,10 @@ export interface operations {
                              */
                             category: "*" | "basic" | "single" | "rich" | "rich-media" | "conversation" | "marketing" | "utility" | "authentication" | "authentication-international" | "service";
                             /**
-                             * @description `IN_WINDOW`: within 24 hours after a message from the person; `FREE_ENTRY`: within 72 hours after one that came from an advertisement. Both on WhatsApp. `*`: always.
+                             * @description `IN_WINDOW`: within 24 hours after a message from the person; `FREE_ENTRY`: within 72 hours after one that came from an advertisement; `FREE`: a service message within `WHATSAPP_FREE_MESSAGES`. All on WhatsApp. `*`: always.
                              * @enum {string}
                              */
-                            window: "*" | "IN_WINDOW" | "FREE_ENTRY";
+                            window: "*" | "IN_WINDOW" | "FREE_ENTRY" | "FREE";
                             /** @description Currency units: per part if `perPart`, per message otherwise. */
                             price: number;
                             /** @description True if each part of an SMS is charged, or each segment of 160 bytes of a text on RCS. */
@@ -24361,10 +24361,10 @@ export interface operations {
                              */
                             category: "*" | "basic" | "single" | "rich" | "rich-media" | "conversation" | "marketing" | "utility" | "authentication" | "authentication-international" | "service";
                             /**
-                             * @description `IN_WINDOW`: within 24 hours after a message from the person; `FREE_ENTRY`: within 72 hours after one that came from an advertisement. Both on WhatsApp. `*`: always.
+                             * @description `IN_WINDOW`: within 24 hours after a message from the person; `FREE_ENTRY`: within 72 hours after one that came from an advertisement; `FREE`: a service message within `WHATSAPP_FREE_MESSAGES`. All on WhatsApp. `*`: always.
                              * @enum {string}
                              */
-                            window: "*" | "IN_WINDOW" | "FREE_ENTRY";
+                            window: "*" | "IN_WINDOW" | "FREE_ENTRY" | "FREE";
                             /** @description Currency units: per part if `perPart`, per message otherwise. */
                             price: number;
                             /** @description True if each part of an SMS is charged, or each segment of 160 bytes of a text on RCS. */
