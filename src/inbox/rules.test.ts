@@ -45,7 +45,13 @@ const closedNow = () => {
   const tomorrow = (new Date().getUTCDay() % 7) + 1;
   return [{ weekday: tomorrow === 8 ? 1 : tomorrow, from: 600, to: 601 }];
 };
-const SETTINGS: InboxSettings = { assignment: 'MANUAL', closedAnswer: null, timeZone: 'UTC', openHours: [] };
+const SETTINGS: InboxSettings = {
+  assignment: 'MANUAL',
+  closedAnswer: null,
+  autoRead: false,
+  timeZone: 'UTC',
+  openHours: [],
+};
 const closed = () =>
   insertSettings(inbox.database.pool, {
     ...SETTINGS,
@@ -197,6 +203,7 @@ test('settings are stored, and shown as they were set; without any, conversation
   const settings = {
     assignment: 'ROUND_ROBIN',
     closedAnswer: ANSWER,
+    autoRead: true,
     timeZone: 'Europe/Rome',
     openHours: [{ weekday: 1, from: 540, to: 1080 }],
   };
