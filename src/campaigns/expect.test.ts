@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { bitOf } from '../core/channels.ts';
 import type { AudienceRow } from './audience.ts';
-import { expectChannels } from './review.ts';
+import { daysFor, expectChannels } from './review.ts';
 
 const [SMS, WHATSAPP] = [bitOf('SMS'), bitOf('WHATSAPP')];
 const row = (more: Partial<AudienceRow>): AudienceRow => ({
@@ -40,4 +40,13 @@ test('people whom a channel does not reach begin with the next one, and those wh
     { channel: 'WHATSAPP', reachable: 0, first: 0, tried: 0 },
     { channel: 'SMS', reachable: 7, first: 7, tried: 7 },
   ]);
+});
+
+test.each([
+  ['all today', 900, { people: 1000, used: 0 }, 0],
+  ['one more than nine tenths', 901, { people: 1000, used: 0 }, 1],
+  ['less today, because some are used', 900, { people: 1000, used: 400 }, 1],
+  ['nothing today', 1800, { people: 1000, used: 1000 }, 2],
+])('within the messaging limit of a portfolio %s', (_, tried, limit, days) => {
+  expect(daysFor(tried, limit)).toBe(days);
 });

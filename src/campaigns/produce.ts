@@ -292,9 +292,10 @@ async function findCapacity({ tx, job, campaign }: Step, max: number): Promise<C
   const exhausted = new Set(waiting.flatMap((one) => (hasPeopleLeft(one) ? [] : [one.connectionId])));
   let isExhausted = false;
   let left = campaign.rate === null ? max : Math.min(max, campaign.rate - (await countRecentRecipients(tx, job)));
+  const largest = (): number => Math.max(0, ...free.values());
   return {
     left: () => left,
-    largest: () => Math.max(0, ...free.values()),
+    largest,
     take(connectionId) {
       const places = free.get(connectionId) ?? 0;
       if (places <= 0 && exhausted.has(connectionId)) isExhausted = true;
@@ -303,7 +304,7 @@ async function findCapacity({ tx, job, campaign }: Step, max: number): Promise<C
       left--;
       return true;
     },
-    waitMs: () => (isExhausted ? PEOPLE_WAIT_MS : FULL_MS),
+    waitMs: () => (isExhausted || (largest() === 0 && exhausted.size > 0) ? PEOPLE_WAIT_MS : FULL_MS),
   };
 }
 
