@@ -89,6 +89,10 @@ async function haveSomethingToShow(): Promise<void> {
         VALUES (1, 9, 1, 0, now(), ${[newId()]}::uuid[])`,
   );
   await exec(pool, sql`INSERT INTO connection_minute (connection_id, minute, accepted) VALUES (1, now(), 5)`);
+  await exec(
+    pool,
+    sql`INSERT INTO billing_day (day, category, messages, differing) VALUES (now(), 'marketing', 100, 2)`,
+  );
   const port = Number(new URL(program.origin()).port);
   const sockets = Array.from({ length: 8 }, () => connect(port, '127.0.0.1').on('error', () => undefined));
   await Promise.race(sockets.map((socket) => once(socket, 'close')));
