@@ -7854,6 +7854,11 @@ export interface operations {
                     sender?: string;
                     text?: string;
                     /**
+                     * @description `auto` (default): GSM 03.38 if it has every character, else UCS-2. `smart`: typographic quotes, dashes, spaces and the like are replaced if the text then fits into GSM 03.38; not for codes (otp) and not to India. `strict`: a text outside GSM 03.38 is rejected.
+                     * @enum {string}
+                     */
+                    encoding?: "auto" | "smart" | "strict";
+                    /**
                      * @description By default that of a WhatsApp template or of the traffic type on RCS, then that of the API key or the account. Routes, marketing stops and the calendar go by it.
                      * @enum {string}
                      */
@@ -8424,6 +8429,12 @@ export interface operations {
                         parts: number;
                         perPart: number | null;
                         remaining: number | null;
+                        /** @description With `encoding` smart, what was replaced in the text. */
+                        replaced: {
+                            from: string;
+                            to: string;
+                            count: number;
+                        }[];
                         /** @description The characters that require UCS-2, at most 50. */
                         unsupported: string[];
                         country: string | null;
@@ -8506,6 +8517,11 @@ export interface operations {
                     purpose?: "marketing" | "transactional" | "otp" | "service";
                     /** @description True: a marketing message, or one without a purpose, waits for the hours that the rules of the recipient’s country allow. The account may require that of all its marketing messages. */
                     respectCalendar?: boolean;
+                    /**
+                     * @description `auto` (default): GSM 03.38 if it has every character, else UCS-2. `smart`: typographic quotes, dashes, spaces and the like are replaced if the text then fits into GSM 03.38; not for codes (otp) and not to India. `strict`: a text outside GSM 03.38 is rejected.
+                     * @enum {string}
+                     */
+                    encoding?: "auto" | "smart" | "strict";
                     /** @description Optional parameters of SMPP for the carrier, of up to 255 bytes each, such as 0x1400 and 0x1401 for the ids that operators in India require (DLT). The account may send the tags that its operator allows. */
                     tlvs?: {
                         tag: string;
@@ -8551,6 +8567,11 @@ export interface operations {
                     purpose?: "marketing" | "transactional" | "otp" | "service";
                     /** @description True: a marketing message, or one without a purpose, waits for the hours that the rules of the recipient’s country allow. The account may require that of all its marketing messages. */
                     respectCalendar?: boolean;
+                    /**
+                     * @description `auto` (default): GSM 03.38 if it has every character, else UCS-2. `smart`: typographic quotes, dashes, spaces and the like are replaced if the text then fits into GSM 03.38; not for codes (otp) and not to India. `strict`: a text outside GSM 03.38 is rejected.
+                     * @enum {string}
+                     */
+                    encoding?: "auto" | "smart" | "strict";
                     /** @description Optional parameters of SMPP for the carrier, of up to 255 bytes each, such as 0x1400 and 0x1401 for the ids that operators in India require (DLT). The account may send the tags that its operator allows. */
                     tlvs?: {
                         tag: string;
@@ -8670,6 +8691,11 @@ export interface operations {
                     purpose?: "marketing" | "transactional" | "otp" | "service";
                     /** @description True: a marketing message, or one without a purpose, waits for the hours that the rules of the recipient’s country allow. The account may require that of all its marketing messages. */
                     respectCalendar?: boolean;
+                    /**
+                     * @description `auto` (default): GSM 03.38 if it has every character, else UCS-2. `smart`: typographic quotes, dashes, spaces and the like are replaced if the text then fits into GSM 03.38; not for codes (otp) and not to India. `strict`: a text outside GSM 03.38 is rejected.
+                     * @enum {string}
+                     */
+                    encoding?: "auto" | "smart" | "strict";
                     messages: {
                         destinations: string[];
                         /** @description Your references, one for each destination. */
@@ -11724,6 +11750,26 @@ export interface operations {
                             }) | null;
                             purpose: ("marketing" | "transactional" | "otp" | "service") | null;
                             respectCalendar: boolean | null;
+                            localTime: {
+                                /** @description Date and time without a zone, such as 2027-01-31T10:00. */
+                                at: string;
+                                /**
+                                 * @description For people whose clocks are beyond it when the campaign is confirmed: a day later (default), immediately, or not at all.
+                                 * @enum {string}
+                                 */
+                                passed?: "tomorrow" | "now" | "skip";
+                            } | null;
+                            weeklyCap: number | null;
+                            encoding: ("auto" | "smart" | "strict") | null;
+                            tlvs: {
+                                tag: string;
+                                /**
+                                 * @description Form of the value: `cstring` (default), `octets` in hexadecimal, or an unsigned integer.
+                                 * @enum {string}
+                                 */
+                                type?: "cstring" | "octets" | "int8" | "int16" | "int32";
+                                value: string;
+                            }[] | null;
                             /** @description Who waits for the hours of the calendar: until the start, if it begins at its time or now; then those without a message. In the order of `until`. */
                             held: {
                                 /** @description ISO 3166-1 alpha-2. */
@@ -11737,7 +11783,7 @@ export interface operations {
                                  * @description UTC; the message is sent then.
                                  */
                                 until: string;
-                                /** @description calendar.FR.sunday: the country or state, and what closes it. */
+                                /** @description calendar.FR.sunday, calendar.quietHours, or localTime. */
                                 rule: string;
                                 source: string | null;
                             }[];
@@ -11867,6 +11913,26 @@ export interface operations {
                     }) | null;
                     purpose?: ("marketing" | "transactional" | "otp" | "service") | null;
                     respectCalendar?: boolean | null;
+                    localTime?: {
+                        /** @description Date and time without a zone, such as 2027-01-31T10:00. */
+                        at: string;
+                        /**
+                         * @description For people whose clocks are beyond it when the campaign is confirmed: a day later (default), immediately, or not at all.
+                         * @enum {string}
+                         */
+                        passed?: "tomorrow" | "now" | "skip";
+                    } | null;
+                    weeklyCap?: number | null;
+                    encoding?: ("auto" | "smart" | "strict") | null;
+                    tlvs?: {
+                        tag: string;
+                        /**
+                         * @description Form of the value: `cstring` (default), `octets` in hexadecimal, or an unsigned integer.
+                         * @enum {string}
+                         */
+                        type?: "cstring" | "octets" | "int8" | "int16" | "int32";
+                        value: string;
+                    }[] | null;
                     rate?: number | null;
                 };
             };
@@ -11926,6 +11992,26 @@ export interface operations {
                         }) | null;
                         purpose: ("marketing" | "transactional" | "otp" | "service") | null;
                         respectCalendar: boolean | null;
+                        localTime: {
+                            /** @description Date and time without a zone, such as 2027-01-31T10:00. */
+                            at: string;
+                            /**
+                             * @description For people whose clocks are beyond it when the campaign is confirmed: a day later (default), immediately, or not at all.
+                             * @enum {string}
+                             */
+                            passed?: "tomorrow" | "now" | "skip";
+                        } | null;
+                        weeklyCap: number | null;
+                        encoding: ("auto" | "smart" | "strict") | null;
+                        tlvs: {
+                            tag: string;
+                            /**
+                             * @description Form of the value: `cstring` (default), `octets` in hexadecimal, or an unsigned integer.
+                             * @enum {string}
+                             */
+                            type?: "cstring" | "octets" | "int8" | "int16" | "int32";
+                            value: string;
+                        }[] | null;
                         /** @description Who waits for the hours of the calendar: until the start, if it begins at its time or now; then those without a message. In the order of `until`. */
                         held: {
                             /** @description ISO 3166-1 alpha-2. */
@@ -11939,7 +12025,7 @@ export interface operations {
                              * @description UTC; the message is sent then.
                              */
                             until: string;
-                            /** @description calendar.FR.sunday: the country or state, and what closes it. */
+                            /** @description calendar.FR.sunday, calendar.quietHours, or localTime. */
                             rule: string;
                             source: string | null;
                         }[];
@@ -12085,6 +12171,26 @@ export interface operations {
                         }) | null;
                         purpose: ("marketing" | "transactional" | "otp" | "service") | null;
                         respectCalendar: boolean | null;
+                        localTime: {
+                            /** @description Date and time without a zone, such as 2027-01-31T10:00. */
+                            at: string;
+                            /**
+                             * @description For people whose clocks are beyond it when the campaign is confirmed: a day later (default), immediately, or not at all.
+                             * @enum {string}
+                             */
+                            passed?: "tomorrow" | "now" | "skip";
+                        } | null;
+                        weeklyCap: number | null;
+                        encoding: ("auto" | "smart" | "strict") | null;
+                        tlvs: {
+                            tag: string;
+                            /**
+                             * @description Form of the value: `cstring` (default), `octets` in hexadecimal, or an unsigned integer.
+                             * @enum {string}
+                             */
+                            type?: "cstring" | "octets" | "int8" | "int16" | "int32";
+                            value: string;
+                        }[] | null;
                         /** @description Who waits for the hours of the calendar: until the start, if it begins at its time or now; then those without a message. In the order of `until`. */
                         held: {
                             /** @description ISO 3166-1 alpha-2. */
@@ -12098,7 +12204,7 @@ export interface operations {
                              * @description UTC; the message is sent then.
                              */
                             until: string;
-                            /** @description calendar.FR.sunday: the country or state, and what closes it. */
+                            /** @description calendar.FR.sunday, calendar.quietHours, or localTime. */
                             rule: string;
                             source: string | null;
                         }[];
@@ -12223,6 +12329,26 @@ export interface operations {
                     }) | null;
                     purpose?: ("marketing" | "transactional" | "otp" | "service") | null;
                     respectCalendar?: boolean | null;
+                    localTime?: {
+                        /** @description Date and time without a zone, such as 2027-01-31T10:00. */
+                        at: string;
+                        /**
+                         * @description For people whose clocks are beyond it when the campaign is confirmed: a day later (default), immediately, or not at all.
+                         * @enum {string}
+                         */
+                        passed?: "tomorrow" | "now" | "skip";
+                    } | null;
+                    weeklyCap?: number | null;
+                    encoding?: ("auto" | "smart" | "strict") | null;
+                    tlvs?: {
+                        tag: string;
+                        /**
+                         * @description Form of the value: `cstring` (default), `octets` in hexadecimal, or an unsigned integer.
+                         * @enum {string}
+                         */
+                        type?: "cstring" | "octets" | "int8" | "int16" | "int32";
+                        value: string;
+                    }[] | null;
                     rate?: number | null;
                 };
             };
@@ -12282,6 +12408,26 @@ export interface operations {
                         }) | null;
                         purpose: ("marketing" | "transactional" | "otp" | "service") | null;
                         respectCalendar: boolean | null;
+                        localTime: {
+                            /** @description Date and time without a zone, such as 2027-01-31T10:00. */
+                            at: string;
+                            /**
+                             * @description For people whose clocks are beyond it when the campaign is confirmed: a day later (default), immediately, or not at all.
+                             * @enum {string}
+                             */
+                            passed?: "tomorrow" | "now" | "skip";
+                        } | null;
+                        weeklyCap: number | null;
+                        encoding: ("auto" | "smart" | "strict") | null;
+                        tlvs: {
+                            tag: string;
+                            /**
+                             * @description Form of the value: `cstring` (default), `octets` in hexadecimal, or an unsigned integer.
+                             * @enum {string}
+                             */
+                            type?: "cstring" | "octets" | "int8" | "int16" | "int32";
+                            value: string;
+                        }[] | null;
                         /** @description Who waits for the hours of the calendar: until the start, if it begins at its time or now; then those without a message. In the order of `until`. */
                         held: {
                             /** @description ISO 3166-1 alpha-2. */
@@ -12295,7 +12441,7 @@ export interface operations {
                              * @description UTC; the message is sent then.
                              */
                             until: string;
-                            /** @description calendar.FR.sunday: the country or state, and what closes it. */
+                            /** @description calendar.FR.sunday, calendar.quietHours, or localTime. */
                             rule: string;
                             source: string | null;
                         }[];
@@ -12463,6 +12609,26 @@ export interface operations {
                         }) | null;
                         purpose: ("marketing" | "transactional" | "otp" | "service") | null;
                         respectCalendar: boolean | null;
+                        localTime: {
+                            /** @description Date and time without a zone, such as 2027-01-31T10:00. */
+                            at: string;
+                            /**
+                             * @description For people whose clocks are beyond it when the campaign is confirmed: a day later (default), immediately, or not at all.
+                             * @enum {string}
+                             */
+                            passed?: "tomorrow" | "now" | "skip";
+                        } | null;
+                        weeklyCap: number | null;
+                        encoding: ("auto" | "smart" | "strict") | null;
+                        tlvs: {
+                            tag: string;
+                            /**
+                             * @description Form of the value: `cstring` (default), `octets` in hexadecimal, or an unsigned integer.
+                             * @enum {string}
+                             */
+                            type?: "cstring" | "octets" | "int8" | "int16" | "int32";
+                            value: string;
+                        }[] | null;
                         /** @description Who waits for the hours of the calendar: until the start, if it begins at its time or now; then those without a message. In the order of `until`. */
                         held: {
                             /** @description ISO 3166-1 alpha-2. */
@@ -12476,7 +12642,7 @@ export interface operations {
                              * @description UTC; the message is sent then.
                              */
                             until: string;
-                            /** @description calendar.FR.sunday: the country or state, and what closes it. */
+                            /** @description calendar.FR.sunday, calendar.quietHours, or localTime. */
                             rule: string;
                             source: string | null;
                         }[];
@@ -12665,6 +12831,26 @@ export interface operations {
                         }) | null;
                         purpose: ("marketing" | "transactional" | "otp" | "service") | null;
                         respectCalendar: boolean | null;
+                        localTime: {
+                            /** @description Date and time without a zone, such as 2027-01-31T10:00. */
+                            at: string;
+                            /**
+                             * @description For people whose clocks are beyond it when the campaign is confirmed: a day later (default), immediately, or not at all.
+                             * @enum {string}
+                             */
+                            passed?: "tomorrow" | "now" | "skip";
+                        } | null;
+                        weeklyCap: number | null;
+                        encoding: ("auto" | "smart" | "strict") | null;
+                        tlvs: {
+                            tag: string;
+                            /**
+                             * @description Form of the value: `cstring` (default), `octets` in hexadecimal, or an unsigned integer.
+                             * @enum {string}
+                             */
+                            type?: "cstring" | "octets" | "int8" | "int16" | "int32";
+                            value: string;
+                        }[] | null;
                         /** @description Who waits for the hours of the calendar: until the start, if it begins at its time or now; then those without a message. In the order of `until`. */
                         held: {
                             /** @description ISO 3166-1 alpha-2. */
@@ -12678,7 +12864,7 @@ export interface operations {
                              * @description UTC; the message is sent then.
                              */
                             until: string;
-                            /** @description calendar.FR.sunday: the country or state, and what closes it. */
+                            /** @description calendar.FR.sunday, calendar.quietHours, or localTime. */
                             rule: string;
                             source: string | null;
                         }[];
@@ -12809,6 +12995,26 @@ export interface operations {
                     }) | null;
                     purpose?: ("marketing" | "transactional" | "otp" | "service") | null;
                     respectCalendar?: boolean | null;
+                    localTime?: {
+                        /** @description Date and time without a zone, such as 2027-01-31T10:00. */
+                        at: string;
+                        /**
+                         * @description For people whose clocks are beyond it when the campaign is confirmed: a day later (default), immediately, or not at all.
+                         * @enum {string}
+                         */
+                        passed?: "tomorrow" | "now" | "skip";
+                    } | null;
+                    weeklyCap?: number | null;
+                    encoding?: ("auto" | "smart" | "strict") | null;
+                    tlvs?: {
+                        tag: string;
+                        /**
+                         * @description Form of the value: `cstring` (default), `octets` in hexadecimal, or an unsigned integer.
+                         * @enum {string}
+                         */
+                        type?: "cstring" | "octets" | "int8" | "int16" | "int32";
+                        value: string;
+                    }[] | null;
                     rate?: number | null;
                     /** @description If the maximum cost of the campaign would exceed this, nothing changes. */
                     maxPrice?: number;
@@ -12870,6 +13076,26 @@ export interface operations {
                         }) | null;
                         purpose: ("marketing" | "transactional" | "otp" | "service") | null;
                         respectCalendar: boolean | null;
+                        localTime: {
+                            /** @description Date and time without a zone, such as 2027-01-31T10:00. */
+                            at: string;
+                            /**
+                             * @description For people whose clocks are beyond it when the campaign is confirmed: a day later (default), immediately, or not at all.
+                             * @enum {string}
+                             */
+                            passed?: "tomorrow" | "now" | "skip";
+                        } | null;
+                        weeklyCap: number | null;
+                        encoding: ("auto" | "smart" | "strict") | null;
+                        tlvs: {
+                            tag: string;
+                            /**
+                             * @description Form of the value: `cstring` (default), `octets` in hexadecimal, or an unsigned integer.
+                             * @enum {string}
+                             */
+                            type?: "cstring" | "octets" | "int8" | "int16" | "int32";
+                            value: string;
+                        }[] | null;
                         /** @description Who waits for the hours of the calendar: until the start, if it begins at its time or now; then those without a message. In the order of `until`. */
                         held: {
                             /** @description ISO 3166-1 alpha-2. */
@@ -12883,7 +13109,7 @@ export interface operations {
                              * @description UTC; the message is sent then.
                              */
                             until: string;
-                            /** @description calendar.FR.sunday: the country or state, and what closes it. */
+                            /** @description calendar.FR.sunday, calendar.quietHours, or localTime. */
                             rule: string;
                             source: string | null;
                         }[];
@@ -13022,6 +13248,26 @@ export interface operations {
                         }) | null;
                         purpose: ("marketing" | "transactional" | "otp" | "service") | null;
                         respectCalendar: boolean | null;
+                        localTime: {
+                            /** @description Date and time without a zone, such as 2027-01-31T10:00. */
+                            at: string;
+                            /**
+                             * @description For people whose clocks are beyond it when the campaign is confirmed: a day later (default), immediately, or not at all.
+                             * @enum {string}
+                             */
+                            passed?: "tomorrow" | "now" | "skip";
+                        } | null;
+                        weeklyCap: number | null;
+                        encoding: ("auto" | "smart" | "strict") | null;
+                        tlvs: {
+                            tag: string;
+                            /**
+                             * @description Form of the value: `cstring` (default), `octets` in hexadecimal, or an unsigned integer.
+                             * @enum {string}
+                             */
+                            type?: "cstring" | "octets" | "int8" | "int16" | "int32";
+                            value: string;
+                        }[] | null;
                         /** @description Who waits for the hours of the calendar: until the start, if it begins at its time or now; then those without a message. In the order of `until`. */
                         held: {
                             /** @description ISO 3166-1 alpha-2. */
@@ -13035,7 +13281,7 @@ export interface operations {
                              * @description UTC; the message is sent then.
                              */
                             until: string;
-                            /** @description calendar.FR.sunday: the country or state, and what closes it. */
+                            /** @description calendar.FR.sunday, calendar.quietHours, or localTime. */
                             rule: string;
                             source: string | null;
                         }[];
@@ -13171,6 +13417,26 @@ export interface operations {
                         }) | null;
                         purpose: ("marketing" | "transactional" | "otp" | "service") | null;
                         respectCalendar: boolean | null;
+                        localTime: {
+                            /** @description Date and time without a zone, such as 2027-01-31T10:00. */
+                            at: string;
+                            /**
+                             * @description For people whose clocks are beyond it when the campaign is confirmed: a day later (default), immediately, or not at all.
+                             * @enum {string}
+                             */
+                            passed?: "tomorrow" | "now" | "skip";
+                        } | null;
+                        weeklyCap: number | null;
+                        encoding: ("auto" | "smart" | "strict") | null;
+                        tlvs: {
+                            tag: string;
+                            /**
+                             * @description Form of the value: `cstring` (default), `octets` in hexadecimal, or an unsigned integer.
+                             * @enum {string}
+                             */
+                            type?: "cstring" | "octets" | "int8" | "int16" | "int32";
+                            value: string;
+                        }[] | null;
                         /** @description Who waits for the hours of the calendar: until the start, if it begins at its time or now; then those without a message. In the order of `until`. */
                         held: {
                             /** @description ISO 3166-1 alpha-2. */
@@ -13184,7 +13450,7 @@ export interface operations {
                              * @description UTC; the message is sent then.
                              */
                             until: string;
-                            /** @description calendar.FR.sunday: the country or state, and what closes it. */
+                            /** @description calendar.FR.sunday, calendar.quietHours, or localTime. */
                             rule: string;
                             source: string | null;
                         }[];
@@ -13320,6 +13586,26 @@ export interface operations {
                         }) | null;
                         purpose: ("marketing" | "transactional" | "otp" | "service") | null;
                         respectCalendar: boolean | null;
+                        localTime: {
+                            /** @description Date and time without a zone, such as 2027-01-31T10:00. */
+                            at: string;
+                            /**
+                             * @description For people whose clocks are beyond it when the campaign is confirmed: a day later (default), immediately, or not at all.
+                             * @enum {string}
+                             */
+                            passed?: "tomorrow" | "now" | "skip";
+                        } | null;
+                        weeklyCap: number | null;
+                        encoding: ("auto" | "smart" | "strict") | null;
+                        tlvs: {
+                            tag: string;
+                            /**
+                             * @description Form of the value: `cstring` (default), `octets` in hexadecimal, or an unsigned integer.
+                             * @enum {string}
+                             */
+                            type?: "cstring" | "octets" | "int8" | "int16" | "int32";
+                            value: string;
+                        }[] | null;
                         /** @description Who waits for the hours of the calendar: until the start, if it begins at its time or now; then those without a message. In the order of `until`. */
                         held: {
                             /** @description ISO 3166-1 alpha-2. */
@@ -13333,7 +13619,7 @@ export interface operations {
                              * @description UTC; the message is sent then.
                              */
                             until: string;
-                            /** @description calendar.FR.sunday: the country or state, and what closes it. */
+                            /** @description calendar.FR.sunday, calendar.quietHours, or localTime. */
                             rule: string;
                             source: string | null;
                         }[];
@@ -13542,6 +13828,26 @@ export interface operations {
                         }) | null;
                         purpose: ("marketing" | "transactional" | "otp" | "service") | null;
                         respectCalendar: boolean | null;
+                        localTime: {
+                            /** @description Date and time without a zone, such as 2027-01-31T10:00. */
+                            at: string;
+                            /**
+                             * @description For people whose clocks are beyond it when the campaign is confirmed: a day later (default), immediately, or not at all.
+                             * @enum {string}
+                             */
+                            passed?: "tomorrow" | "now" | "skip";
+                        } | null;
+                        weeklyCap: number | null;
+                        encoding: ("auto" | "smart" | "strict") | null;
+                        tlvs: {
+                            tag: string;
+                            /**
+                             * @description Form of the value: `cstring` (default), `octets` in hexadecimal, or an unsigned integer.
+                             * @enum {string}
+                             */
+                            type?: "cstring" | "octets" | "int8" | "int16" | "int32";
+                            value: string;
+                        }[] | null;
                         /** @description Who waits for the hours of the calendar: until the start, if it begins at its time or now; then those without a message. In the order of `until`. */
                         held: {
                             /** @description ISO 3166-1 alpha-2. */
@@ -13555,7 +13861,7 @@ export interface operations {
                              * @description UTC; the message is sent then.
                              */
                             until: string;
-                            /** @description calendar.FR.sunday: the country or state, and what closes it. */
+                            /** @description calendar.FR.sunday, calendar.quietHours, or localTime. */
                             rule: string;
                             source: string | null;
                         }[];
@@ -13746,6 +14052,7 @@ export interface operations {
                     sendingMode: "SMS" | "RCS" | "WHATSAPP" | "RCS_SMS" | "WHATSAPP_SMS" | "WHATSAPP_RCS" | "WHATSAPP_RCS_SMS";
                     smsSender?: string | null;
                     smsBody?: string | null;
+                    encoding?: ("auto" | "smart" | "strict") | null;
                     rcsAgentId?: string | null;
                     rcsTemplateId?: string | null;
                     rcsTrafficType?: ("AUTHENTICATION" | "TRANSACTION" | "PROMOTION" | "SERVICEREQUEST" | "ACKNOWLEDGEMENT") | null;
@@ -13794,6 +14101,12 @@ export interface operations {
                                 channel: "SMS" | "RCS" | "WHATSAPP";
                                 /** @description The text that this recipient would read. */
                                 text: string;
+                                /** @description With `encoding` smart, what was replaced in it. */
+                                replaced: {
+                                    from: string;
+                                    to: string;
+                                    count: number;
+                                }[];
                                 parts: number;
                                 encoding: ("GSM-7" | "UCS-2") | null;
                                 unitPrice: number | null;
@@ -13894,6 +14207,7 @@ export interface operations {
                     sendingMode: "SMS" | "RCS" | "WHATSAPP" | "RCS_SMS" | "WHATSAPP_SMS" | "WHATSAPP_RCS" | "WHATSAPP_RCS_SMS";
                     smsSender?: string | null;
                     smsBody?: string | null;
+                    encoding?: ("auto" | "smart" | "strict") | null;
                     rcsAgentId?: string | null;
                     rcsTemplateId?: string | null;
                     rcsTrafficType?: ("AUTHENTICATION" | "TRANSACTION" | "PROMOTION" | "SERVICEREQUEST" | "ACKNOWLEDGEMENT") | null;
@@ -14073,6 +14387,7 @@ export interface operations {
                     sendingMode: "SMS" | "RCS" | "WHATSAPP" | "RCS_SMS" | "WHATSAPP_SMS" | "WHATSAPP_RCS" | "WHATSAPP_RCS_SMS";
                     smsSender?: string | null;
                     smsBody?: string | null;
+                    encoding?: ("auto" | "smart" | "strict") | null;
                     rcsAgentId?: string | null;
                     rcsTemplateId?: string | null;
                     rcsTrafficType?: ("AUTHENTICATION" | "TRANSACTION" | "PROMOTION" | "SERVICEREQUEST" | "ACKNOWLEDGEMENT") | null;
@@ -22809,6 +23124,7 @@ export interface operations {
                         purpose: ("marketing" | "transactional" | "otp" | "service") | null;
                         /** @description Marketing messages wait for the hours that the rules of the recipient’s country allow, as with respectCalendar. */
                         respectCalendar: boolean;
+                        weeklyCap: number | null;
                     };
                 };
             };
@@ -22832,6 +23148,7 @@ export interface operations {
                     purpose?: ("marketing" | "transactional" | "otp" | "service") | null;
                     /** @description Marketing messages wait for the hours that the rules of the recipient’s country allow, as with respectCalendar. */
                     respectCalendar?: boolean;
+                    weeklyCap?: number | null;
                 };
             };
         };
@@ -22846,6 +23163,7 @@ export interface operations {
                         purpose: ("marketing" | "transactional" | "otp" | "service") | null;
                         /** @description Marketing messages wait for the hours that the rules of the recipient’s country allow, as with respectCalendar. */
                         respectCalendar: boolean;
+                        weeklyCap: number | null;
                         /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };

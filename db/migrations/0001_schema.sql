@@ -65,6 +65,7 @@ CREATE TABLE account (
   moves integer DEFAULT 0 NOT NULL,
   default_purpose text,
   respects_calendar boolean DEFAULT false NOT NULL,
+  weekly_cap smallint,
   CONSTRAINT account_pkey PRIMARY KEY (id),
   CONSTRAINT account_away_check CHECK ((away = ANY (ARRAY['held'::text, 'moved'::text]))),
   CONSTRAINT account_away_names_cell CHECK (((away IS NULL) = (cell IS NULL))),
@@ -74,6 +75,7 @@ CREATE TABLE account (
   CONSTRAINT account_default_purpose_check CHECK ((default_purpose = ANY (ARRAY['marketing'::text, 'transactional'::text, 'otp'::text, 'service'::text]))),
   CONSTRAINT account_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
   CONSTRAINT account_number_checks_check CHECK ((number_checks = ANY (ARRAY['strict'::text, 'lenient'::text]))),
+  CONSTRAINT account_weekly_cap_check CHECK ((weekly_cap > 0)),
   CONSTRAINT account_plan_check CHECK ((plan = ANY (ARRAY['production'::text, 'trial'::text, 'unlimited'::text]))),
   CONSTRAINT account_rate_per_minute_check CHECK ((rate_per_minute >= 0)),
   CONSTRAINT account_rate_per_second_check CHECK ((rate_per_second > 0)),
@@ -304,12 +306,18 @@ CREATE TABLE campaign (
   rcs_traffic_type text,
   purpose text,
   respect_calendar boolean,
+  local_time jsonb,
+  weekly_cap smallint,
+  encoding text,
+  tlvs jsonb,
   CONSTRAINT campaign_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT campaign_check CHECK (((status = ANY (ARRAY[0, 1])) OR (confirmed_at IS NOT NULL))),
   CONSTRAINT campaign_check1 CHECK (((destination_type IS DISTINCT FROM 1) OR (cardinality(destinations) = 0))),
   CONSTRAINT campaign_check2 CHECK (((destination_type IS DISTINCT FROM 2) OR (cardinality(contact_list_ids) = 0))),
   CONSTRAINT campaign_destination_type_check CHECK ((destination_type = ANY (ARRAY[1, 2]))),
+  CONSTRAINT campaign_encoding_check CHECK ((encoding = ANY (ARRAY['auto'::text, 'smart'::text, 'strict'::text]))),
   CONSTRAINT campaign_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
+  CONSTRAINT campaign_weekly_cap_check CHECK ((weekly_cap > 0)),
   CONSTRAINT campaign_purpose_check CHECK ((purpose = ANY (ARRAY['marketing'::text, 'transactional'::text, 'otp'::text, 'service'::text]))),
   CONSTRAINT campaign_rate_check CHECK ((rate > 0)),
   CONSTRAINT campaign_sending_mode_check CHECK ((sending_mode = ANY (ARRAY['SMS'::text, 'RCS'::text, 'WHATSAPP'::text, 'RCS_SMS'::text, 'WHATSAPP_SMS'::text, 'WHATSAPP_RCS'::text, 'WHATSAPP_RCS_SMS'::text]))),
@@ -1621,6 +1629,24 @@ ALTER TABLE margin_day ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON margin_day AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 
 COMMENT ON TABLE margin_day IS 'facts';
+
+CREATE TABLE marketing_week (
+  account_id bigint NOT NULL,
+  person text NOT NULL,
+  sent_at timestamp with time zone[] NOT NULL,
+  last_at timestamp with time zone NOT NULL,
+  cap smallint NOT NULL,
+  taken smallint NOT NULL,
+  CONSTRAINT marketing_week_pkey PRIMARY KEY (account_id, person)
+);
+
+CREATE INDEX marketing_week_last ON marketing_week USING btree (last_at);
+
+ALTER TABLE marketing_week ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY tenant ON marketing_week AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+
+COMMENT ON TABLE marketing_week IS 'facts';
 
 CREATE TABLE media (
   account_id bigint NOT NULL,
@@ -3481,7 +3507,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
   contact_upload_part, conversation, conversation_label, credit_balance, credit_frozen, custom_field,
   dispatch_chunk, export, free_message, idempotency_key, inbound_message, inbound_number, inbox,
   inbox_agent, inbox_count, inbox_event, inbox_label, inbox_message, inbox_note,
-  inbox_settings, inbox_watch, invitation, job, keyword_count, keyword_rule, lost_chunk, margin_day,
+  inbox_settings, inbox_watch, invitation, job, keyword_count, keyword_rule, lost_chunk, margin_day, marketing_week,
   media, message, message_billing, message_deadline, message_event, message_fallback, message_part, message_state, nameless_submit,
   opt_out, passkey, pending_sign_in, person_alias, purpose_opt_out, quality_sample, recovery_code, sender, simulated_outcome, single_sign_on,
   smpp_credential, smpp_outbox, smpp_receipt, smpp_replacement, social_profile, social_state, sticky_sender,
@@ -3501,7 +3527,7 @@ GRANT SELECT, INSERT, DELETE ON
   single_sign_on_claim
 TO heliograph_tenant;
 GRANT UPDATE (ip_allow_list, ip_allow_list_enforced, has_opt_outs, second_factor, default_country, number_checks, default_purpose,
-  respects_calendar) ON account TO heliograph_tenant;
+  respects_calendar, weekly_cap) ON account TO heliograph_tenant;
 GRANT INSERT (account_id, username, password_hash, role), UPDATE (password_hash, role) ON app_user TO heliograph_tenant;
 GRANT SELECT (channel, prefix, owner_id) ON conditional_route TO heliograph_tenant;
 GRANT SELECT (id, name) ON connection TO heliograph_tenant;

@@ -271,6 +271,7 @@ export const GATE = columns({
   numberChecks: as<NumberChecks>('a.number_checks'),
   defaultPurpose: as<Purpose | null>('a.default_purpose'),
   respectsCalendar: as<boolean>('a.respects_calendar'),
+  weeklyCap: as<number | null>('a.weekly_cap'),
 });
 /** Permissions of an account's callers. */
 export type AccountGate = RowOf<typeof GATE>;

@@ -24,6 +24,7 @@ const gate = (more: Partial<AccountGate> = {}): AccountGate => ({
   hasOptOuts: false,
   defaultPurpose: null,
   respectsCalendar: false,
+  weeklyCap: null,
   ...DEFAULT_NUMBER_RULES,
   ...more,
 });

@@ -16,11 +16,22 @@ const respectCalendar = Type.Boolean({
     'Marketing messages wait for the hours that the rules of the recipient’s country allow, as with respectCalendar.',
 });
 
+const weeklyCap = orNull(
+  Type.Integer({
+    minimum: 1,
+    maximum: 1000,
+    description:
+      'The most marketing messages that a person gets in seven days, on all channels together; more are rejected, or skipped ' +
+      'in campaigns. Null: any number.',
+  }),
+);
+
 const SendingRulesIn = Type.Object({
   purpose: Type.Optional(purpose),
   respectCalendar: Type.Optional(respectCalendar),
+  weeklyCap: Type.Optional(weeklyCap),
 });
-const SendingRulesOut = Type.Object({ purpose, respectCalendar });
+const SendingRulesOut = Type.Object({ purpose, respectCalendar, weeklyCap });
 
 const PATH = '/api/partner-gateway/v1/account/sending';
 const tags = ['Account'];
@@ -53,9 +64,10 @@ export function sendingRulesRoutes(app: App, { pool }: PlatformDeps): void {
   });
 }
 
-const toRulesOut = ({ purpose, respectsCalendar }: SendingRules): Static<typeof SendingRulesOut> => ({
+const toRulesOut = ({ purpose, respectsCalendar, weeklyCap }: SendingRules): Static<typeof SendingRulesOut> => ({
   purpose,
   respectCalendar: respectsCalendar,
+  weeklyCap,
 });
 
 /** Changes the rules for the messages of the author's account. Call it in a transaction. Errors: 404. */
@@ -66,6 +78,7 @@ async function changeSendingRules(tx: Db, author: Author, patch: Static<typeof S
   const rules: SendingRules = {
     purpose: patch.purpose === undefined ? current.purpose : patch.purpose,
     respectsCalendar: patch.respectCalendar ?? current.respectsCalendar,
+    weeklyCap: patch.weeklyCap === undefined ? current.weeklyCap : patch.weeklyCap,
   };
   await updateSendingRules(tx, { accountId, ...rules });
   await notifyAccountChange(tx, { accountId });
@@ -76,6 +89,7 @@ async function changeSendingRules(tx: Db, author: Author, patch: Static<typeof S
 const SENDING_RULES = columns({
   defaultPurpose: as<Purpose | null>('default_purpose'),
   respectsCalendar: as<boolean>('respects_calendar'),
+  weeklyCap: as<number | null>('weekly_cap'),
 });
 
 /** Finds the rules for the messages of an account. */
@@ -86,9 +100,10 @@ async function findSendingRules(db: Db, { accountId }: { accountId: number }): P
 
 const updateSendingRules = (
   db: Db,
-  { accountId, purpose, respectsCalendar }: { accountId: number } & SendingRules,
+  { accountId, purpose, respectsCalendar, weeklyCap }: { accountId: number } & SendingRules,
 ): Promise<number> =>
   exec(
     db,
-    sql`UPDATE account SET default_purpose = ${purpose}, respects_calendar = ${respectsCalendar} WHERE id = ${accountId}`,
+    sql`UPDATE account SET default_purpose = ${purpose}, respects_calendar = ${respectsCalendar}, weekly_cap = ${weeklyCap}
+        WHERE id = ${accountId}`,
   );

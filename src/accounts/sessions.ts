@@ -178,7 +178,7 @@ export const insertSession = (db: Db, session: NewSession): Promise<RowOf<typeof
 /** The account that an operator is looking at. */
 type ActingAccount = Pick<
   AccountGate,
-  'accountId' | 'plan' | 'channels' | 'hasOptOuts' | 'defaultPurpose' | 'respectsCalendar'
+  'accountId' | 'plan' | 'channels' | 'hasOptOuts' | 'defaultPurpose' | 'respectsCalendar' | 'weeklyCap'
 > &
   NumberRules;
 
@@ -198,7 +198,7 @@ const LIVE_SESSION = columns({
   acting:
     as<ActingAccount | null>(`CASE WHEN b.id IS NOT NULL THEN json_build_object('accountId', b.id, 'plan', b.plan, 'channels', b.channels,
           'hasOptOuts', b.has_opt_outs, 'defaultCountry', b.default_country, 'numberChecks', b.number_checks,
-          'defaultPurpose', b.default_purpose, 'respectsCalendar', b.respects_calendar) END`),
+          'defaultPurpose', b.default_purpose, 'respectsCalendar', b.respects_calendar, 'weeklyCap', b.weekly_cap) END`),
 });
 /** Live session, as authentication needs it; the gate is that of the user's own account. */
 export type LiveSession = RowOf<typeof LIVE_SESSION> & AccountGate;

@@ -154,7 +154,18 @@ async function build({ people, prices, routes, mode, text }: World): Promise<Pla
   }
   const pieces = chainOf(mode).includes('SMS') ? parseText(text, []).pieces : null;
   const routed = routes.map((prefix) => ({ channel: 'SMS', prefix }) as const);
-  return { accountId, campaignId: 1, mode, listIds, isMarketing: false, pieces, walk: true, prices, routes: routed };
+  return {
+    accountId,
+    campaignId: 1,
+    mode,
+    listIds,
+    isMarketing: false,
+    pieces,
+    isSmart: false,
+    walk: true,
+    prices,
+    routes: routed,
+  };
 }
 
 type Recipient = {
@@ -241,6 +252,7 @@ test('numbers are candidates like contacts, with the name and channels of their 
     mode: 'SMS',
     listIds: null,
     isMarketing: false,
+    isSmart: false,
     pieces,
     walk: false,
     prices,
@@ -298,6 +310,7 @@ test.each([
     mode: 'SMS',
     listIds: null,
     isMarketing: false,
+    isSmart: false,
     pieces,
     walk: false,
     prices: [],
@@ -324,6 +337,7 @@ test('a marketing template does not try WhatsApp for people who stopped marketin
     listIds: null,
     named: { numbers },
     isMarketing,
+    isSmart: false,
     pieces: mode === 'WHATSAPP' ? null : parseText('Hi', []).pieces,
     walk: false,
     prices: [

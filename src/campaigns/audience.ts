@@ -21,9 +21,8 @@ import { refusingPersonsSql } from '../messages/marketing-stops.ts';
 import { MAX_PARTS } from '../messages/prepare.ts';
 import { chainCosts, type FindPrice, type ListedPrice, maxChainCost, pricing } from '../money/pricing.ts';
 import type { RoutedPrefix } from '../routing/routes.ts';
-import { countParts } from '../smpp/text.ts';
 import { type PlaceCount, placeOfRecipient } from './hours.ts';
-import { fixedText, leastText, type Piece, renderSql } from './texts.ts';
+import { type Piece, partsSql, withReplacements } from './texts.ts';
 
 /** The order in which channels are tried for a recipient. A sending mode names some of them: `WHATSAPP_SMS`. */
 const ORDER = ['WHATSAPP', 'RCS', 'SMS'] as const satisfies readonly Channel[];
@@ -182,6 +181,8 @@ export type Plan = {
   readonly isMarketing: boolean;
   /** The text of the SMS; null: the mode has no SMS. */
   readonly pieces: readonly Piece[] | null;
+  /** True if characters of the text are replaced (`smart`). */
+  readonly isSmart: boolean;
   /**
    * Method of finding the next candidates of the lists: along all numbers of the account (true), or by sorting the
    * members each time (false), which is less work for short lists in a large account.
@@ -205,9 +206,6 @@ export type RecipientRange = { readonly after: string | null; readonly limit: nu
 
 /** The bits of the channels on which a text is sent in parts. */
 const WITH_PARTS = toBits(CHANNELS.filter((channel) => CHANNEL[channel].parts));
-
-/** The septets of a text of one part. */
-const ONE_PART = 160;
 
 const IS_SENDABLE = sql`c.parts BETWEEN 1 AND ${constant(MAX_PARTS)}`;
 /** Joins to candidate `c` the place `p`, and the tariff `t` of the channels that may be tried. */
@@ -381,7 +379,7 @@ function candidates(plan: Plan, tariff: readonly TariffRow[], range: RecipientRa
   );
   return sql`
     SELECT c.country, c.destination, coalesce(left(c.destination, ${constant(1 + longestZone(tariff))}), '') AS prefix,
-           c.contact_id, ${partsSql(plan)} AS parts, ${supported} & ~(${refused}) AS able,
+           c.contact_id, ${partsOf(plan)} AS parts, ${supported} & ~(${refused}) AS able,
            CASE WHEN c.destination IS NULL OR NOT c.is_valid THEN 'invalid' WHEN ${supported} = 0 THEN 'unsupported'
                 WHEN ${supported} & ~(${refused}) = 0 THEN 'opted_out' END AS reason
     FROM (${sourceOf(plan, range)}) AS c
@@ -453,21 +451,11 @@ function isMember({ accountId, walk }: Plan, listIds: readonly number[], range: 
     : sql`${next} AND c.id = ANY(ARRAY(SELECT m.contact_id FROM contact_list_member m WHERE ${inLists})) ${limit}`;
 }
 
-function partsSql({ pieces }: Plan): Sql {
+function partsOf({ pieces, isSmart }: Plan): Sql {
   if (pieces === null) return sql`1`;
-  const fixed = fixedText(pieces);
-  if (fixed !== null) return constant(fixed === '' ? 0 : countParts(fixed).parts);
   const on = { contact: sql`c`, destination: sql`c.destination` };
-  const counted = sql`coalesce(sms_parts(nullif(${renderSql(pieces, on)}, '')), 0)`;
-  const { alphabet, units } = countParts(leastText(pieces));
-  if (alphabet !== 'gsm7' || units === 0) return counted;
-  // Nearly all recipients fill a short text with plain letters: checking only these takes a third of the time.
-  const filled = renderSql(
-    pieces.filter((piece) => 'field' in piece),
-    on,
-  );
-  return sql`CASE WHEN ${filled} ~ '^[ -Z_a-z]*$' AND length(${filled}) <= ${constant(ONE_PART - units)} THEN 1
-                  ELSE ${counted} END`;
+  if (!isSmart) return partsSql(pieces, on);
+  return sql`CASE WHEN starts_with(c.destination, '+91') THEN ${partsSql(pieces, on)} ELSE ${partsSql(withReplacements(pieces), on)} END`;
 }
 
 /** Joins the opt-outs of a channel; for a range one by one: a merge or a hash of a million costs more. */

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
 import { refuseOutsidePlan } from '../accounts/accounts.ts';
+import { type GivenTlv, readGivenTlvs } from '../channels/message-tlvs.ts';
 import { PLACEHOLDERS } from '../contacts/contact-fields.ts';
 import { type FieldRow, listFields } from '../contacts/fields.ts';
 import type { Actor } from '../core/actor.ts';
@@ -11,15 +12,18 @@ import { knownFieldsOf } from '../core/schema.ts';
 import { formatScheduledDate, parseScheduledDate } from '../core/time.ts';
 import { GIVE_UP_AFTER_MS } from '../messages/load.ts';
 import { isSender, MAX_PARTS } from '../messages/prepare.ts';
+import { REFUSALS } from '../messages/read-send.ts';
 import { Fallback } from '../messages/send-schema.ts';
+import { strictFault } from '../messages/smart-encoding.ts';
+import { findTlvTags } from '../routing/account-tlvs.ts';
 import { findUsableSender } from '../routing/senders.ts';
 import { countParts } from '../smpp/text.ts';
 import { checkTemplate } from '../templates/change.ts';
 import { listTemplateVariables } from '../templates/store.ts';
 import { chainOf, FIELDS_OF, isCombined } from './audience.ts';
-import { heldAt, limitsOf } from './hours.ts';
+import { earliestOf, heldAt, localMs } from './hours.ts';
 import { findPolicy, hoursFaults } from './policy.ts';
-import { type CampaignIn, type CampaignOut, type CampaignPatch, Hours, type PriceOut } from './schema.ts';
+import { type CampaignIn, type CampaignOut, type CampaignPatch, Hours, LocalTimeIn, type PriceOut } from './schema.ts';
 import { CAMPAIGN, type CampaignEntry, type CampaignRow, listListVersions, type Settings } from './store.ts';
 import { leastText, parseText } from './texts.ts';
 
@@ -85,8 +89,19 @@ function toSettingsOut(row: CampaignEntry) {
     quietHours: row.quietHours,
     purpose: row.purpose,
     respectCalendar: row.respectCalendar,
+    localTime: row.localTime,
+    weeklyCap: row.weeklyCap,
+    encoding: row.encoding,
+    tlvs: row.tlvs,
     rate: row.rate,
   };
+}
+
+/** Returns when the last messages of a campaign by local time are created, while some wait for theirs; else null. */
+function lastOfLocal(row: CampaignEntry): Date | null {
+  if (row.localTime === null || row.status !== CAMPAIGN.SENDING || row.pausedAt !== null) return null;
+  const last = toHeldOut(row).at(-1);
+  return last ? new Date(last.until) : null;
 }
 
 /** Lists who waits for the hours of the calendar, of those without a message. */
@@ -94,12 +109,12 @@ function toHeldOut(row: CampaignEntry) {
   const { goal, run, scheduledAt, now } = row;
   const places = goal?.places ?? [];
   if (run === null || row.status === CAMPAIGN.READY)
-    return heldAt(places, limitsOf(row), scheduledAt && scheduledAt > now ? scheduledAt : now);
+    return heldAt(places, row, scheduledAt && scheduledAt > now ? scheduledAt : now);
   if (row.status !== CAMPAIGN.SENDING || run.open === null) return [];
   const open = new Set(run.open.map(({ country, area }) => `${country}/${area}`));
   return heldAt(
     places.filter(({ country, area }) => open.has(`${country}/${area}`)),
-    limitsOf(row),
+    row,
     now,
   );
 }
@@ -108,10 +123,12 @@ function toHeldOut(row: CampaignEntry) {
  * Counts the messages without a final state, and finds when the last of them is abandoned: a campaign with one phone
  * that is switched off is being sent until then.
  */
-function toOpenOut({ run, status, delivered, failed, pausedAt, lastMessagesAt }: CampaignEntry) {
+function toOpenOut(row: CampaignEntry) {
+  const { run, status, delivered, failed, pausedAt, lastMessagesAt } = row;
   const openMessages = run ? Math.max(0, run.messages - delivered - failed) : 0;
   const isWaiting = status === CAMPAIGN.SENDING && pausedAt === null && run?.produced === true && openMessages > 0;
-  const completesBy = isWaiting && lastMessagesAt && new Date(lastMessagesAt.getTime() + GIVE_UP_AFTER_MS);
+  const last = isWaiting ? lastMessagesAt : lastOfLocal(row);
+  const completesBy = last && new Date(last.getTime() + GIVE_UP_AFTER_MS);
   return { openMessages, completesBy: completesBy ? completesBy.toISOString() : null };
 }
 
@@ -199,9 +216,21 @@ const missingFields = (chain: readonly Channel[], settings: Settings): FieldErro
     ),
   );
 
+/** Checks that the account may send the parameters of a campaign. */
+async function allowedTlvFaults(db: Db, { accountId, settings: { tlvs } }: Checked): Promise<FieldError[]> {
+  if (!tlvs?.length) return [];
+  const allowed = await findTlvTags(db, { accountId });
+  return tlvs.flatMap(({ tag }, i) =>
+    allowed.includes(Number(tag)) ? [] : [{ field: `tlvs[${i}].tag`, message: REFUSALS.tlv_not_allowed }],
+  );
+}
+
 async function smsFaults(db: Db, { accountId, settings }: Checked): Promise<FieldError[]> {
-  const { smsSender, smsBody } = settings;
+  const { smsSender, smsBody, encoding } = settings;
   const faults: FieldError[] = smsBody ? bodyFaults(smsBody, await listFields(db, { accountId })) : [];
+  faults.push(...(await allowedTlvFaults(db, { accountId, settings })));
+  const strict = encoding === 'strict' && smsBody ? strictFault(smsBody) : null;
+  if (strict !== null) faults.push({ field: 'smsBody', message: strict });
   if (!smsSender) return faults;
   if (!isSender(smsSender))
     return [
@@ -315,6 +344,10 @@ const DEFAULTS: Omit<Settings, 'name' | 'sendingMode'> = {
   quietHours: null,
   purpose: null,
   respectCalendar: null,
+  localTime: null,
+  weeklyCap: null,
+  encoding: null,
+  tlvs: null,
   rate: null,
 };
 
@@ -336,6 +369,8 @@ export function changeSettings(current: Settings, body: CampaignPatch, now: Date
     ...recipientFaults(body),
     ...dateFaults(scheduledDate, now),
     ...hoursFaults(quietHours && 'from' in quietHours ? quietHours : null),
+    ...localTimeFaults(body, current),
+    ...tlvFaults(body.tlvs ?? []),
   ];
   const copied = COPIED_SETTINGS.flatMap((key) => (body[key] === undefined ? [] : [[key, body[key]] as const]));
   const settings: Settings = { ...current, ...Object.fromEntries(copied), ...recipientsOf(current, body) };
@@ -344,7 +379,25 @@ export function changeSettings(current: Settings, body: CampaignPatch, now: Date
   if (fallback !== undefined) settings.fallback = knownFieldsOf(Fallback, fallback ?? {});
   if (scheduledDate !== undefined)
     settings.scheduledAt = scheduledDate === null ? null : parseScheduledDate(scheduledDate);
+  if (settings.localTime !== null) {
+    settings.localTime = knownFieldsOf(LocalTimeIn, settings.localTime);
+    const first = earliestOf(settings.localTime);
+    // It starts where the day begins first, or at its confirmation if that has passed.
+    settings.scheduledAt = first > now ? first : null;
+  } else if (body.localTime === null && current.localTime !== null && scheduledDate === undefined)
+    settings.scheduledAt = null;
   return { settings, faults };
+}
+
+function localTimeFaults({ localTime, scheduledDate }: CampaignPatch, current: Settings): FieldError[] {
+  if (localTime && Number.isNaN(localMs(localTime))) return [{ field: 'localTime.at', message: 'is not a date' }];
+  const isLocal = localTime === undefined ? current.localTime !== null : localTime !== null;
+  return isLocal && scheduledDate ? [{ field: 'scheduledDate', message: 'follows from localTime' }] : [];
+}
+
+function tlvFaults(tlvs: readonly GivenTlv[]): FieldError[] {
+  const read = readGivenTlvs(tlvs);
+  return 'fault' in read ? [{ field: `tlvs${read.fault.place}`, message: read.fault.message }] : [];
 }
 
 /** Settings that are stored as they are given. */
@@ -362,6 +415,10 @@ const COPIED_SETTINGS = [
   'quietHours',
   'purpose',
   'respectCalendar',
+  'localTime',
+  'weeklyCap',
+  'encoding',
+  'tlvs',
   'rate',
 ] as const;
 
@@ -417,6 +474,8 @@ const GOAL_SETTINGS = [
   'sendingMode',
   'smsSender',
   'smsBody',
+  'encoding',
+  'purpose',
   'rcsAgentId',
   'rcsTemplateId',
   'whatsappPhoneNumberId',

@@ -1,10 +1,12 @@
 import { bitOf, CHANNEL, type Channel, chargedUnits, isRich, isRoutedBySender } from '../core/channels.ts';
+import { octetsOf } from '../messages/read-send.ts';
+import { maySmart, smartText } from '../messages/smart-encoding.ts';
 import { type MessagePrice as ListPrice, maxChainCost, pricing } from '../money/pricing.ts';
 import { faultOf } from '../routing/choice.ts';
 import { type NetworkOf, NO_NETWORK } from '../routing/number-lookups.ts';
 import { type FindSticky, findStickySenders, NO_STICKY } from '../routing/sender-rules.ts';
 import { countParts } from '../smpp/text.ts';
-import { encodeTlvs } from '../smpp/wire.ts';
+import { decodeTlvs, encodeTlvs, type Tlvs } from '../smpp/wire.ts';
 import type { StoredContent } from '../templates/content.ts';
 import { chainOf, FIELDS_OF, isCombined } from './audience.ts';
 import { purposeOf } from './hours.ts';
@@ -45,7 +47,9 @@ export type Obstacle =
   | 'sender_not_allowed'
   | 'no_route'
   | 'no_registered_route'
-  | 'no_dlt_template';
+  | 'no_dlt_template'
+  | 'time_passed'
+  | 'weekly_cap';
 
 /** Data about the numbers of candidates. */
 type Known = { readonly findSticky: FindSticky; readonly networkOf: NetworkOf };
@@ -62,7 +66,13 @@ export function createChooser({ campaign, tables }: Pick<Step, 'campaign' | 'tab
   const channels = chainOf(campaign.sendingMode).map((channel) => ({ channel, bit: bitOf(channel) }));
   const findPrice = createPricing(campaign);
   const findMaxCost = createMaxCost(campaign);
-  const traffic = { accountId: campaign.accountId, purpose: purposeOf(campaign), at: null, salt: campaign.id };
+  const purpose = purposeOf(campaign);
+  const isSmart = campaign.encoding === 'smart';
+  const octets = octetsOf(campaign.tlvs);
+  const own = octets && decodeTlvs(octets);
+  const withOwn = (others: Tlvs | undefined): Uint8Array | null =>
+    own || others ? encodeTlvs(new Map([...(others ?? []), ...(own ?? [])])) : null;
+  const traffic = { accountId: campaign.accountId, purpose, at: null, salt: campaign.id };
   return (candidate, known) => {
     if (candidate.contactDeleted) return 'contact_deleted';
     if (candidate.channels !== 0 && candidate.willingChannels === 0) return 'opted_out';
@@ -85,10 +95,15 @@ export function createChooser({ campaign, tables }: Pick<Step, 'campaign' | 'tab
   }
 
   /** Returns the body of a message on SMS, and the number of its parts; null if it is longer than was agreed. */
-  function bodyOf({ text, smsParts }: Candidate, channel: Channel): { body: string; parts: number } | null {
+  function bodyOf(
+    { text, smsParts, destination }: Candidate,
+    channel: Channel,
+  ): { body: string; parts: number } | null {
     if (!CHANNEL[channel].parts) return { body: isRich(channel) ? '' : (text ?? ''), parts: 1 };
-    const parts = text ? countParts(text).parts : 0;
-    return text && parts <= smsParts ? { body: text, parts } : null;
+    const body = text && isSmart && maySmart(destination, campaign.purpose) ? smartText(text).text : text;
+    const { parts, alphabet } = body ? countParts(body) : { parts: 0, alphabet: 'gsm7' };
+    if (campaign.encoding === 'strict' && alphabet !== 'gsm7') return null;
+    return body && parts <= smsParts ? { body, parts } : null;
   }
 
   function choose(candidate: Candidate, channel: Channel, { findSticky, networkOf }: Known): Choice | Obstacle {
@@ -120,7 +135,7 @@ export function createChooser({ campaign, tables }: Pick<Step, 'campaign' | 'tab
       askedSender: sender === asked ? null : asked,
       ...made,
       content: contentOf(campaign, channel, candidate),
-      tlvs: template && encodeTlvs(template.tlvs),
+      tlvs: ownSender ? null : withOwn(template?.tlvs),
       ...price,
       connectionIds,
       routeReason,

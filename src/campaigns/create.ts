@@ -233,7 +233,7 @@ type Planned = Pick<
   | 'whatsappTemplateId'
   | 'whatsappPhoneNumberId'
 > &
-  Partial<Pick<CampaignRow, 'scheduledAt'>>;
+  Partial<Pick<CampaignRow, 'scheduledAt' | 'encoding' | 'purpose'>>;
 
 /** Number of recipients that a step creates. It takes some 100 ms with these, so that a pause takes effect quickly. */
 export const RECIPIENTS_PER_STEP = 5000;
@@ -256,6 +256,7 @@ export async function loadPlan(
     listIds,
     isMarketing: await hasMarketing(db, { accountId, templateId: campaign.whatsappTemplateId }),
     pieces: hasSms ? parseText(campaign.smsBody ?? '', fields).pieces : null,
+    isSmart: campaign.encoding === 'smart' && campaign.purpose !== 'otp',
     walk: listIds !== null && (await isWalkShorter(db, accountId, listIds)),
     prices: prices ?? (await listPricesToMany(db, { ...campaign, accountId, at: campaign.scheduledAt ?? null })),
     routes: await listRoutedPrefixes(db, { accountId }),

@@ -22,7 +22,7 @@ import { chainOf, isCombined } from './audience.ts';
 import { type Choice, createChooser, createMaxCost, findKnownOf, type Obstacle } from './choose.ts';
 import * as db from './fallback-store.ts';
 import { type MessageFact, updateBatchDue } from './fallback-store.ts';
-import { limitsOf, placeOfRecipient, waitMsOf } from './hours.ts';
+import { placeOfRecipient, waitMsOf } from './hours.ts';
 import { createMessages } from './produce.ts';
 import { listCandidates, loadTexts, recipientsByNumberSql } from './production-store.ts';
 import { NOTHING_TO_DO, type RevocableBatch, type RunningCampaign, type Step, updateRunCounters } from './run.ts';
@@ -130,9 +130,8 @@ async function takeOutcomes({ tx, job }: Step): Promise<Map<string, number>> {
 
 /** Postpones continuations whose country has quiet hours. Returns the others. */
 async function postponeQuiet({ tx, job, campaign }: Step, continuations: readonly AfterEnd[]) {
-  const limits = limitsOf(campaign);
   const byWait = Map.groupBy(continuations, ({ fact }) =>
-    waitMsOf(placeOfRecipient(fact.country, fact.destination), limits, campaign.now),
+    waitMsOf(placeOfRecipient(fact.country, fact.destination), campaign, campaign.now),
   );
   for (const [waitMs, own] of byWait)
     if (waitMs > 0)
@@ -221,7 +220,7 @@ export async function processTimeouts(step: Step): Promise<number> {
   if (!isCombined(campaign.sendingMode)) return NOTHING_TO_DO;
   const batch = await db.findDueBatch(tx, job);
   if (!batch) return (await db.findNextDueMs(tx, job)) ?? NOTHING_TO_DO;
-  const asleepMs = waitMsOf(placeOfRecipient(batch.country, batch.firstDestination), limitsOf(campaign), campaign.now);
+  const asleepMs = waitMsOf(placeOfRecipient(batch.country, batch.firstDestination), campaign, campaign.now);
   await db.updateBatchDue(tx, job, { batchId: batch.id, waitMs: asleepMs || (await endChannelTime(step, batch)) });
   return 0;
 }

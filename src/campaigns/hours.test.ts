@@ -3,7 +3,7 @@ import { type CampaignStage, openCampaignStage } from '../../test/support/campai
 import { testDatabase } from '../../test/support/database.ts';
 import { exec, many, sql } from '../core/db/query.ts';
 import { NO_AREA } from '../messages/calendar-areas.ts';
-import { heldAt, limitsOf } from './hours.ts';
+import { firstWaitOf, heldAt, limitsOf } from './hours.ts';
 import { produceMessages } from './produce.ts';
 import { runStep } from './run.ts';
 
@@ -78,6 +78,8 @@ const timed = {
   effectiveQuietHours: null,
   accountPurpose: null,
   accountRespectsCalendar: false,
+  localTime: null,
+  confirmedAt: null,
 };
 
 test('a campaign respects the calendar if it is marketing by its own word, or the account requires it', () => {
@@ -99,15 +101,76 @@ test('the goal tells who would wait, how long, and for which rule', () => {
     { country: 'US', area: 'US-TX', count: 5 },
     { country: 'US', area: 'US-TX.2', count: 2 },
   ];
-  const limits = limitsOf({ ...timed, purpose: 'marketing' });
+  const campaign = { ...timed, purpose: 'marketing' } as const;
   // Saturday evening in Paris, Saturday afternoon in Texas; then Sunday morning in Texas.
-  expect(heldAt(places, limits, new Date('2026-11-28T19:30:00Z'))).toMatchObject([
+  expect(heldAt(places, campaign, new Date('2026-11-28T19:30:00Z'))).toMatchObject([
     { country: 'FR', region: null, count: 4110, until: '2026-11-30T07:00:00.000Z', rule: 'calendar.FR.sunday' },
   ]);
-  expect(heldAt(places, limits, new Date('2026-11-29T15:00:00Z'))).toMatchObject([
+  expect(heldAt(places, campaign, new Date('2026-11-29T15:00:00Z'))).toMatchObject([
     { region: 'US-TX', count: 5, until: '2026-11-29T18:00:00.000Z', rule: 'calendar.US-TX.sunday' },
     { region: 'US-TX', count: 2, until: '2026-11-29T19:00:00.000Z' },
     { country: 'FR', until: '2026-11-30T07:00:00.000Z' },
   ]);
-  expect(heldAt(places, limitsOf(timed), new Date('2026-11-28T19:30:00Z'))).toEqual([]);
+  expect(heldAt(places, timed, new Date('2026-11-28T19:30:00Z'))).toEqual([]);
+});
+
+const localStarts = (passed: 'tomorrow' | 'now' | 'skip' | undefined, confirmedAt: string): unknown[] =>
+  (
+    [
+      ['JP', NO_AREA],
+      ['FR', NO_AREA],
+      ['US', 'US-NY'],
+      ['US', 'US-CA'],
+    ] as const
+  ).map(([country, area]) => {
+    const campaign = {
+      ...timed,
+      localTime: { at: '2027-03-28T10:00', ...(passed && { passed }) },
+      confirmedAt: new Date(confirmedAt),
+    };
+    const wait = firstWaitOf({ country, area }, campaign, campaign.confirmedAt);
+    return wait === null || wait === 'skip' ? wait : wait.until.toISOString();
+  });
+
+test('a campaign by local time waits in each place for its own ten o’clock', () => {
+  // In France, the clocks change that night.
+  const [tokyo, paris, newYork, losAngeles] = ['01:00', '08:00', '14:00', '17:00'].map(
+    (time) => `2027-03-28T${time}:00.000Z`,
+  );
+  expect(localStarts(undefined, '2027-03-27T12:00:00Z')).toEqual([tokyo, paris, newYork, losAngeles]);
+  const late = '2027-03-28T12:00:00Z';
+  expect(localStarts('now', late)).toEqual([null, null, newYork, losAngeles]);
+  expect(localStarts('skip', late)).toEqual(['skip', 'skip', newYork, losAngeles]);
+  expect(localStarts('tomorrow', late)).toEqual([
+    '2027-03-29T01:00:00.000Z',
+    '2027-03-29T08:00:00.000Z',
+    newYork,
+    losAngeles,
+  ]);
+});
+
+test('people whose local time has passed are left out if the campaign says so, and the others get it in waves', async () => {
+  const stage = await openCampaignStage(pool);
+  const [danish, newYork, losAngeles] = ['+4520123456', '+12125550100', '+12135550100'];
+  const numbers = [newYork, losAngeles, danish];
+  const id = await stage.confirmed({ numbers, countries: ['US', 'US', 'DK'] });
+  const localTime = { at: '2027-01-12T10:00', passed: 'skip' };
+  await exec(
+    pool,
+    sql`UPDATE campaign SET local_time = ${JSON.stringify(localTime)}::jsonb, confirmed_at = '2027-01-12T12:00Z'
+        WHERE id = ${id}`,
+  );
+  await expanded(stage, id);
+  await produceAt(stage, id, '2027-01-12T12:00:00Z');
+  expect(await sentTo(stage, id)).toEqual([]);
+  await produceAt(stage, id, '2027-01-12T15:00:00Z');
+  expect(await sentTo(stage, id)).toEqual([newYork]);
+  await produceAt(stage, id, '2027-01-12T18:00:00Z');
+  expect(await sentTo(stage, id)).toEqual([newYork, losAngeles]);
+  expect(
+    await many(
+      pool,
+      sql`SELECT destination, skip_reason FROM campaign_recipient WHERE campaign_id = ${id} AND skip_reason IS NOT NULL`,
+    ),
+  ).toEqual([{ destination: danish, skip_reason: 'time_passed' }]);
 });

@@ -85,8 +85,10 @@ const recipientFaults = ({ destinationType }: CampaignRow): FieldError[] =>
     ? [{ field: 'contactListIds', message: 'is required unless there are numbers in destinations' }]
     : [];
 
-const dateFaults = ({ scheduledAt }: CampaignRow, now: Date): FieldError[] =>
-  scheduledAt && scheduledAt <= now ? [{ field: 'scheduledDate', message: 'must be in the future' }] : [];
+const dateFaults = ({ scheduledAt, localTime }: CampaignRow, now: Date): FieldError[] =>
+  scheduledAt && scheduledAt <= now && localTime === null
+    ? [{ field: 'scheduledDate', message: 'must be in the future' }]
+    : [];
 
 /**
  * Checks that SMS still have a route: it may have been removed since the goal was calculated. Other channels need none.
@@ -286,6 +288,9 @@ type ConfirmedBy = { readonly keyId: number | null; readonly userId: number | nu
 
 const of = ({ accountId, id }: One): Sql => sql`account_id = ${accountId} AND id = ${id}`;
 
+/** A campaign by local time may be confirmed when the day has begun somewhere. */
+const STARTS_NOW = sql`(scheduled_at IS NULL OR (local_time IS NOT NULL AND scheduled_at <= now()))`;
+
 /**
  * Confirms a campaign as it is now. It becomes SENDING, or stays READY until its scheduled time. Returns 0 when it
  * cannot be confirmed: another caller has done so, or it has changed since its price was calculated.
@@ -298,8 +303,8 @@ const moveToConfirmed = (
     db,
     sql`UPDATE campaign SET confirmed_at = now(), updated_at = now(), reserved_micros = ${reservedMicros},
           api_key_id = ${by.keyId}, user_id = ${by.userId},
-          status = CASE WHEN scheduled_at IS NULL THEN ${CAMPAIGN.SENDING} ELSE status END,
-          started_at = CASE WHEN scheduled_at IS NULL THEN now() END
+          status = CASE WHEN ${STARTS_NOW} THEN ${CAMPAIGN.SENDING} ELSE status END,
+          started_at = CASE WHEN ${STARTS_NOW} THEN now() END
         WHERE ${of(one)} AND ${statusAllows('send')} AND confirmed_at IS NULL AND ready_to_send
           AND version = ${version} AND goal_version = ${version}`,
   );

@@ -50,6 +50,7 @@ test('each recipient gets the text that would be sent, with its parts and its pr
           text: 'Hi Ana of Łódź',
           parts: 1,
           encoding: 'UCS-2',
+          replaced: [],
           unitPrice: expect.any(Number),
           reachable: true,
         },

@@ -14,6 +14,8 @@ import { idempotentHandler } from '../core/http/idempotency.ts';
 import { amountFor, shownAmount } from '../core/money.ts';
 import { DEFAULT_NUMBER_RULES } from '../core/phone.ts';
 import { channelName, id, orNull } from '../core/schema.ts';
+import { ReplacedOut } from '../messages/send-schema.ts';
+import { maySmart, smartText } from '../messages/smart-encoding.ts';
 import { findBalance } from '../money/credit.ts';
 import { type FindPrice, pricing } from '../money/pricing.ts';
 import { countParts } from '../smpp/text.ts';
@@ -36,7 +38,7 @@ import { listListVersions, type Settings } from './store.ts';
 import { type CustomField, type Field, parseText, renderSql, valuesSql } from './texts.ts';
 
 const { sendingMode, smsSender, smsBody, rcsAgentId, rcsTemplateId, rcsTrafficType, ...form } = CampaignIn.properties;
-const { whatsappPhoneNumberId, whatsappTemplateId, contactListIds } = form;
+const { encoding, whatsappPhoneNumberId, whatsappTemplateId, contactListIds } = form;
 
 /** Number of recipients that can be shown at a time, and maximum offset into a list. */
 const MAX_SHOWN = 20;
@@ -46,6 +48,7 @@ export const PreviewIn = Type.Object({
   sendingMode,
   smsSender,
   smsBody,
+  encoding,
   rcsAgentId,
   rcsTemplateId,
   rcsTrafficType,
@@ -80,6 +83,7 @@ export type PreviewIn = Static<typeof PreviewIn>;
 const Step = Type.Object({
   channel: channelName(),
   text: Type.String({ description: 'The text that this recipient would read.' }),
+  replaced: Type.Array(ReplacedOut, { description: 'With `encoding` smart, what was replaced in it.' }),
   parts: Type.Integer(),
   encoding: orNull(
     Type.Enum(['GSM-7', 'UCS-2'], { type: 'string', description: 'The encoding of an SMS; otherwise null.' }),
@@ -348,7 +352,7 @@ function toRecipient(row: PreviewRow, tools: Tools): PreviewOut['data'][number] 
     phoneNumber,
     steps: chainOf(settings.sendingMode).map((channel) => ({
       channel,
-      ...renderStep(channel, row, templates),
+      ...renderStep(channel, row, { settings, templates }),
       unitPrice: toPriceOut(actor, findPrice({ channel, destination: phoneNumber ?? '', parts: 1 })),
       reachable: (row.channels & bitOf(channel)) !== 0,
     })),
@@ -360,14 +364,26 @@ function toRecipient(row: PreviewRow, tools: Tools): PreviewOut['data'][number] 
 const toPriceOut = (actor: Of, price: ReturnType<FindPrice>): number | null =>
   price === null ? null : amountFor(actor, price.unitMicros);
 
-function renderStep(channel: Channel, row: PreviewRow, templates: Templates) {
+function renderStep(channel: Channel, row: PreviewRow, { settings, templates }: Pick<Tools, 'settings' | 'templates'>) {
   if (!isRich(channel)) {
-    const { alphabet, parts } = countParts(row.text);
-    return { text: row.text, parts, encoding: alphabet === 'gsm7' ? ('GSM-7' as const) : ('UCS-2' as const) };
+    const isSmart = settings.encoding === 'smart' && maySmart(row.phoneNumber ?? '', settings.purpose);
+    const { text, replaced } = isSmart ? smartText(row.text) : { text: row.text, replaced: [] };
+    const { alphabet, parts } = countParts(text);
+    return {
+      text,
+      replaced: [...replaced],
+      parts,
+      encoding: alphabet === 'gsm7' ? ('GSM-7' as const) : ('UCS-2' as const),
+    };
   }
   const template = templates[channel];
   const values = row[FIELDS_OF[channel].values];
-  return { text: (template && composeForCampaign(template, values)?.body) ?? '', parts: 1, encoding: null };
+  return {
+    text: (template && composeForCampaign(template, values)?.body) ?? '',
+    replaced: [],
+    parts: 1,
+    encoding: null,
+  };
 }
 
 type Expressions = { readonly text: Sql; readonly rcsValues: Sql; readonly whatsappValues: Sql };

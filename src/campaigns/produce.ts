@@ -6,9 +6,10 @@ import { MINUTE_MS, SECOND_MS } from '../core/time.ts';
 import { insertChunks } from '../dispatch/store.ts';
 import { insertMessages, type NewMessage, newMessage, type Queued } from '../messages/new-messages.ts';
 import { followRule } from '../messages/next-channel.ts';
+import { takeWithinCap } from '../messages/weekly-cap.ts';
 import { chainOf, isCombined } from './audience.ts';
 import { type Choice, type Choose, createChooser, findKnownOf, type Obstacle } from './choose.ts';
-import { limitsOf, placeOfRecipient, purposeOf, waitMsOf } from './hours.ts';
+import { firstWaitOf, placeOfRecipient, purposeOf } from './hours.ts';
 import * as db from './production-store.ts';
 import {
   countRecentRecipients,
@@ -41,18 +42,25 @@ export async function produceMessages(step: Step): Promise<number> {
   const { tx, job, campaign } = step;
   const lanes = await db.listOpenCountries(tx, job);
   if (lanes.length === 0) return NOTHING_TO_DO;
-  const limits = limitsOf(campaign);
-  const waits = lanes.map((lane) => waitMsOf(lane, limits, campaign.now));
-  const awake = lanes.filter((_, i) => waits[i] === 0);
-  if (awake.length === 0) return Math.min(QUIET_POLL_MS, ...waits);
+  const starts = lanes.map((lane) => ({ lane, wait: firstWaitOf(lane, campaign, campaign.now) }));
+  const awake = starts.flatMap(({ lane, wait }) => (wait === null || wait === 'skip' ? [{ lane, wait }] : []));
+  if (awake.length === 0) return Math.min(QUIET_POLL_MS, ...starts.map(({ wait }) => waitMs(wait, campaign.now)));
   const capacity = await findCapacity(step, bulkSize(MESSAGES_PER_STEP));
   const isFull = (): boolean => capacity.left() <= 0 || capacity.largest() === 0;
   if (isFull()) return capacity.waitMs();
   const tools = { texts: await loadTexts(step), choose: createChooser(step), capacity };
   let done = 0;
-  for (const lane of awake) if (!isFull()) done += await produceForCountry(step, lane, tools);
+  for (const { lane, wait } of awake) {
+    // The rows of a cap are locked in the order of the persons, which is kept within a lane.
+    if (isFull() || (done > 0 && campaign.weeklyCap !== null)) break;
+    const choose: Choose = wait === 'skip' ? () => 'time_passed' : tools.choose;
+    done += await produceForCountry(step, lane, { ...tools, choose });
+  }
   return done > 0 ? 0 : capacity.waitMs();
 }
+
+const waitMs = (wait: ReturnType<typeof firstWaitOf>, now: Date): number =>
+  wait === null || wait === 'skip' ? 0 : wait.until.getTime() - now.getTime();
 
 type Tools = {
   readonly texts: db.Texts;
@@ -72,7 +80,9 @@ async function produceForCountry(
   const candidates = await db.listCandidates(tx, { accountId, texts: tools.texts, source });
   const known = await findKnownOf({ tx, job, campaign, ...step }, candidates);
   const choose = (candidate: db.Candidate) => tools.choose(candidate, known);
-  const { choices, skipped, last } = await chooseMessages(candidates, { choose, capacity: tools.capacity });
+  const chosen = await chooseMessages(candidates, { choose, capacity: tools.capacity });
+  const { choices, skipped } = await withinCap({ tx, campaign }, chosen);
+  const { last } = chosen;
   const done = campaign.expanded && candidates.length < limit && choices.length + skipped.length === candidates.length;
   if (last === null && !done) return 0;
   await createMessages({ tx, job, campaign, ...step }, 0, choices);
@@ -87,6 +97,25 @@ async function produceForCountry(
   await updateRunCounters(tx, job, { ...counts, ...(combined ? sharesOf(choices, skipped) : costOf(choices)) });
   await db.updateCountryProgress(tx, job, { country: lane.country, area: lane.area, fedTo: last ?? lane.fedTo, done });
   return candidates.length + (done ? 1 : 0);
+}
+
+/** Skips those who have had as many marketing messages in seven days as they may. */
+async function withinCap(
+  { tx, campaign }: Pick<Step, 'tx' | 'campaign'>,
+  { choices, skipped }: Chosen,
+): Promise<Chosen> {
+  const { accountId, weeklyCap: cap } = campaign;
+  if (cap === null || choices.length === 0 || purposeOf(campaign) !== 'marketing') return { choices, skipped };
+  const wanted = choices.map((choice) => ({ ...choice, accountId, cap }));
+  const taken = await takeWithinCap(tx, wanted);
+  const over = wanted.flatMap((one): Skipped[] => {
+    const { destination, reserveMicros } = one;
+    return taken.has(one) ? [] : [{ destination, reserveMicros, reason: 'weekly_cap' }];
+  });
+  return {
+    choices: choices.filter((_, i) => taken.has(wanted[i] as (typeof wanted)[number])),
+    skipped: [...skipped, ...over],
+  };
 }
 
 /** Returns the amounts that messages of a single mode take from the reserve. */
@@ -109,6 +138,7 @@ type Choosing = {
   readonly capacity: Capacity;
 };
 
+type Chosen = { readonly choices: Choice[]; readonly skipped: Skipped[] };
 type Skipped = { readonly destination: string; readonly reserveMicros: number; readonly reason: Obstacle };
 
 /**

@@ -160,9 +160,21 @@ const refused = (message: string): AppError => invalidFields([{ field: 'statuses
 function settingsOf(from: CampaignRow) {
   const { description, sendingMode, smsSender, smsBody, rcsAgentId, rcsTemplateId, rcsTrafficType } = from;
   const { whatsappPhoneNumberId, whatsappTemplateId, fallback, quietHours, rate } = from;
-  const { purpose, respectCalendar } = from;
+  const { purpose, respectCalendar, weeklyCap, encoding, tlvs } = from;
   const texts = { description, sendingMode, smsSender, smsBody, rcsAgentId, rcsTemplateId, rcsTrafficType };
-  return { ...texts, whatsappPhoneNumberId, whatsappTemplateId, fallback, quietHours, rate, purpose, respectCalendar };
+  return {
+    ...texts,
+    whatsappPhoneNumberId,
+    whatsappTemplateId,
+    fallback,
+    quietHours,
+    rate,
+    purpose,
+    respectCalendar,
+    weeklyCap,
+    encoding,
+    tlvs,
+  };
 }
 
 type FindInput = {

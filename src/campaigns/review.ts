@@ -24,6 +24,7 @@ export const ReviewIn = Type.Object({
   sendingMode,
   smsSender,
   smsBody,
+  encoding: more.encoding,
   rcsAgentId,
   rcsTemplateId,
   rcsTrafficType,

@@ -1,5 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import type { TrafficType } from '../channels/carrier.ts';
+import type { GivenTlv } from '../channels/message-tlvs.ts';
 import type { Purpose } from '../core/channels.ts';
 import {
   as,
@@ -21,9 +22,11 @@ import type { QuietHours } from '../messages/calendar.ts';
 import type { Queued } from '../messages/new-messages.ts';
 import type { RevocableMessage } from '../messages/next-channel.ts';
 import type { Lookups } from '../messages/prepare.ts';
+import type { Encoding } from '../messages/smart-encoding.ts';
 import { freezeUpTo, settleFrozen } from '../money/credit.ts';
 import type { ListedPrice } from '../money/pricing.ts';
 import type { SendingMode } from './audience.ts';
+import type { LocalTime } from './hours.ts';
 import { CAMPAIGN, type CampaignStatus, type Fallback, statusAllows, UNFINISHED } from './store.ts';
 
 type StepScope = Pick<Step, 'tx' | 'job' | 'campaign'>;
@@ -213,6 +216,12 @@ const RUNNING_CAMPAIGN = columns({
   effectiveQuietHours: as<QuietHours | null>('coalesce(c.quiet_hours, p.quiet_hours)'),
   purpose: as<Purpose | null>('c.purpose'),
   respectCalendar: as<boolean | null>('c.respect_calendar'),
+  localTime: as<LocalTime | null>('c.local_time'),
+  confirmedAt: as<Date | null>('c.confirmed_at'),
+  /** The lower one of the campaign and the account; null: none. */
+  weeklyCap: as<number | null>('least(c.weekly_cap, a.weekly_cap)'),
+  encoding: as<Encoding | null>('c.encoding'),
+  tlvs: as<GivenTlv[] | null>('c.tlvs'),
   accountPurpose: as<Purpose | null>('a.default_purpose'),
   accountRespectsCalendar: as<boolean>('a.respects_calendar'),
   /** The maximum number of recipients per second; null: no limit. */

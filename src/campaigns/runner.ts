@@ -22,7 +22,7 @@ import {
   SUSPENDED,
   withdrawMessages,
 } from './end.ts';
-import { areaRows, hasHours, limitsOf } from './hours.ts';
+import { areaRows, hasHours } from './hours.ts';
 import { processOutcomes, processTimeouts, revokeBatch } from './fallback.ts';
 import { produceMessages } from './produce.ts';
 import * as db from './run.ts';
@@ -214,7 +214,7 @@ async function expand({ tx, job, campaign }: Step): Promise<number> {
     candidates: recipientsSql(plan, { after: campaign.expandedTo, limit: RECIPIENTS_PER_STEP }),
     leftMicros,
     limit: RECIPIENTS_PER_STEP,
-    byArea: hasHours(limitsOf(campaign)),
+    byArea: hasHours(campaign),
   });
   const isLast = count < RECIPIENTS_PER_STEP;
   // Recipients may be fewer or cheaper than at the confirmation.

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { PLACEHOLDERS } from '../contacts/contact-fields.ts';
 import { shownAmount } from '../core/money.ts';
 import { id, instant, orNull, purposeSchema } from '../core/schema.ts';
-import { Fallback } from '../messages/send-schema.ts';
+import { encodingSchema, Fallback, Tlvs } from '../messages/send-schema.ts';
 import { trafficType } from '../templates/schema.ts';
 import { SENDING_MODES } from './audience.ts';
 import { HeldOut } from './hours.ts';
@@ -21,6 +21,29 @@ const SendingMode = Type.Enum([...SENDING_MODES], {
 export const Hours = Type.Union([QuietHours, Type.Object({ off: Type.Literal(true) })], {
   description: 'Replaces the quiet hours of the account; `{ "off": true }`: none.',
 });
+
+export const LocalTimeIn = Type.Object(
+  {
+    at: Type.String({
+      pattern: '^\\d{4}-\\d{2}-\\d{2}T([01]\\d|2[0-3]):[0-5]\\d$',
+      'x-message': 'must be a date and time without a zone, such as 2027-01-31T10:00',
+      description: 'Date and time without a zone, such as 2027-01-31T10:00.',
+    }),
+    passed: Type.Optional(
+      Type.Enum(['tomorrow', 'now', 'skip'], {
+        type: 'string',
+        description:
+          'For people whose clocks are beyond it when the campaign is confirmed: a day later (default), immediately, or not ' +
+          'at all.',
+      }),
+    ),
+  },
+  {
+    description:
+      'Each recipient gets the message when it is this time where they are, as far as the number shows: zone by zone. The ' +
+      'campaign starts by itself, so there is no scheduledDate.',
+  },
+);
 
 const settings = {
   description: Type.Optional(Type.String({ maxLength: 1000 })),
@@ -73,6 +96,18 @@ const settings = {
         '`purpose` is marketing; the account may require it of all marketing.',
     }),
   ),
+  localTime: optional(LocalTimeIn),
+  weeklyCap: optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 1000,
+      description:
+        'The most marketing messages that a recipient gets in seven days, this one included; others are skipped. The account ' +
+        'may have a lower one.',
+    }),
+  ),
+  encoding: optional(encodingSchema),
+  tlvs: optional(Tlvs),
   rate: optional(
     Type.Integer({ minimum: 1, maximum: 100_000, description: 'The maximum number of recipients per second.' }),
   ),
@@ -144,6 +179,10 @@ export const CampaignOut = Type.Object({
   quietHours: orNull(Hours),
   purpose: orNull(purposeSchema('Null: that of the WhatsApp template, or of the account.')),
   respectCalendar: orNull(Type.Boolean({ description: 'Null: if `purpose` is marketing.' })),
+  localTime: orNull(LocalTimeIn),
+  weeklyCap: orNull(Type.Integer()),
+  encoding: orNull(encodingSchema),
+  tlvs: orNull(Tlvs),
   held: Type.Array(HeldOut, {
     description:
       'Who waits for the hours of the calendar: until the start, if it begins at its time or now; then those without a ' +

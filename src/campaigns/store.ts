@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import type { TrafficType } from '../channels/carrier.ts';
+import type { GivenTlv } from '../channels/message-tlvs.ts';
 import type { Purpose } from '../core/channels.ts';
 import {
   as,
@@ -23,7 +24,9 @@ import { invalidFields } from '../core/errors.ts';
 import { DAY_MS } from '../core/time.ts';
 import type { Place, QuietHours } from '../messages/calendar.ts';
 import { CAMPAIGNS_CHANNEL } from '../messages/events.ts';
+import type { Encoding } from '../messages/smart-encoding.ts';
 import { type AudienceCount, SENDING_MODES, type SendingMode } from './audience.ts';
+import type { LocalTime } from './hours.ts';
 
 /** The specification's campaign statuses. */
 export const CAMPAIGN = { DRAFT: 0, READY: 1, SENDING: 2, COMPLETED: 3, FAILED: 4 } as const;
@@ -106,6 +109,12 @@ const SETTINGS = {
   purpose: as<Purpose | null>('k.purpose'),
   /** Null: if its purpose is marketing. */
   respectCalendar: as<boolean | null>('k.respect_calendar'),
+  localTime: as<LocalTime | null>('k.local_time'),
+  /** Null: that of the account. */
+  weeklyCap: as<number | null>('k.weekly_cap'),
+  /** Null: auto. */
+  encoding: as<Encoding | null>('k.encoding'),
+  tlvs: as<GivenTlv[] | null>('k.tlvs'),
   /** The maximum number of recipients per second; null: no limit. */
   rate: as<number | null>('k.rate'),
 };
@@ -236,13 +245,14 @@ export const insertCampaign = (
     sql`INSERT INTO campaign (account_id, status, name, description, sending_mode, sms_sender, sms_body, rcs_agent_id,
           rcs_template_id, rcs_traffic_type, whatsapp_phone_number_id, whatsapp_template_id, destination_type, contact_list_ids,
           destinations, numbers, number_countries, number_channels, unreadable_numbers, scheduled_at, ready_to_send, fallback, quiet_hours,
-          rate, purpose, respect_calendar)
+          rate, purpose, respect_calendar, local_time, weekly_cap, encoding, tlvs)
         VALUES (${accountId}, ${editableStatus(s)}, ${s.name}, ${s.description}, ${s.sendingMode}, ${s.smsSender},
           ${s.smsBody}, ${s.rcsAgentId}, ${s.rcsTemplateId}, ${s.rcsTrafficType}, ${s.whatsappPhoneNumberId}, ${s.whatsappTemplateId},
           ${s.destinationType}, ${plainArray(s.contactListIds)}::bigint[], ${textArray(s.destinations)}::text[],
           ${plainArray(n.numbers)}::text[], ${textArray(n.countries)}::text[], ${plainArray(n.channels)}::smallint[],
           ${n.unreadable}, ${s.scheduledAt}, ${s.readyToSend}, ${JSON.stringify(s.fallback)}::jsonb, ${jsonOrNull(s.quietHours)}::jsonb,
-          ${s.rate}, ${s.purpose}, ${s.respectCalendar})
+          ${s.rate}, ${s.purpose}, ${s.respectCalendar}, ${jsonOrNull(s.localTime)}::jsonb, ${s.weeklyCap}, ${s.encoding},
+          ${jsonOrNull(s.tlvs)}::jsonb)
         RETURNING id`,
   );
 
@@ -279,7 +289,8 @@ export const updateSettings = (
           scheduled_at = ${s.scheduledAt},
           ready_to_send = ${s.readyToSend}, fallback = ${JSON.stringify(s.fallback)}::jsonb,
           quiet_hours = ${jsonOrNull(s.quietHours)}::jsonb, rate = ${s.rate}, purpose = ${s.purpose},
-          respect_calendar = ${s.respectCalendar}, version = version + ${changesAudience ? 1 : 0},
+          respect_calendar = ${s.respectCalendar}, local_time = ${jsonOrNull(s.localTime)}::jsonb,
+          weekly_cap = ${s.weeklyCap}, encoding = ${s.encoding}, tlvs = ${jsonOrNull(s.tlvs)}::jsonb, version = version + ${changesAudience ? 1 : 0},
           paused_at = CASE WHEN scheduled_at IS NOT DISTINCT FROM ${s.scheduledAt} THEN paused_at END,
           failure_reason = CASE WHEN scheduled_at IS NOT DISTINCT FROM ${s.scheduledAt} THEN failure_reason END,
           updated_at = now()

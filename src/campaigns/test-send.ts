@@ -13,7 +13,7 @@ import { idempotentHandler, type PendingAnswer } from '../core/http/idempotency.
 import { channelName, id, orNull } from '../core/schema.ts';
 import type { Accept } from '../messages/accept.ts';
 import { type BilledTemplates, findBilledTemplates } from '../messages/billing.ts';
-import { type Draft, newDraft, REFUSALS, type Verdict } from '../messages/read-send.ts';
+import { type Draft, newDraft, octetsOf, REFUSALS, type Verdict } from '../messages/read-send.ts';
 import { listTemplateVariables } from '../templates/store.ts';
 import { chainOf, FIELDS_OF } from './audience.ts';
 import { checkSettings, checkTemplates, readNewSettings, refuseWithoutScope } from './campaign.ts';
@@ -241,6 +241,9 @@ type Sent = Pick<TestRecipient, 'text' | 'rcsValues' | 'whatsappValues'>;
 const toContent = (campaign: Settings, recipient: Sent, channel: Channel) => ({
   sender: campaign[FIELDS_OF[channel].sender] ?? '',
   body: isRich(channel) ? '' : recipient.text,
+  encoding: campaign.encoding ?? undefined,
+  tlvs: isRich(channel) ? null : octetsOf(campaign.tlvs),
+  purpose: campaign.purpose,
   content: contentOf(campaign, channel, recipient),
 });
 

@@ -1,9 +1,10 @@
 import { fc, test as propertyTest } from '@fast-check/vitest';
 import { beforeAll, expect, test } from 'vitest';
+import { openCampaignStage, PRICE_MICROS } from '../../test/support/campaigns/stage.ts';
 import { testDatabase } from '../../test/support/database.ts';
 import { expectLinear } from '../../test/support/linear.ts';
 import { createAccountWithCredit } from '../../test/support/money.ts';
-import { type Db, exec, one, type Sql, sql } from '../core/db/query.ts';
+import { type Db, exec, many, one, type Sql, sql } from '../core/db/query.ts';
 import { fixedText, leastText, parseText, readsContact, renderSql, valuesSql } from './texts.ts';
 
 const { pool } = testDatabase();
@@ -116,3 +117,29 @@ test('the variables of a template have their values under their own names', asyn
   });
   expect(await valueOf(pool, valuesSql([], [CITY], on))).toEqual({});
 });
+
+test.each(['', '{{firstName|}}'])(
+  'smart messages have the parts that were reserved, and the parameters of the campaign (%j)',
+  async (end) => {
+    const stage = await openCampaignStage(pool);
+    const [indian, italian] = ['+919876543210', '+393331234567'];
+    const words = 'x'.repeat(100);
+    const id = await stage.confirmed({
+      numbers: [indian, italian],
+      countries: ['IN', 'IT'],
+      body: `${words}’${end}`,
+      reservedMicros: 3 * PRICE_MICROS,
+    });
+    const tlvs = JSON.stringify([{ tag: '0x1402', value: 'abc' }]);
+    await exec(pool, sql`UPDATE campaign SET encoding = 'smart', tlvs = ${tlvs}::jsonb WHERE id = ${id}`);
+    await stage.run();
+    const sent = await many(
+      pool,
+      sql`SELECT destination, body, parts, encode(tlvs, 'hex') AS tlvs FROM message WHERE campaign_id = ${id} ORDER BY destination`,
+    );
+    expect(sent).toEqual([
+      { destination: italian, body: `${words}'`, parts: 1, tlvs: '1402000461626300' },
+      { destination: indian, body: `${words}’`, parts: 2, tlvs: '1402000461626300' },
+    ]);
+  },
+);

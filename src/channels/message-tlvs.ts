@@ -160,7 +160,7 @@ export function compileReceiptTlvs(texts: readonly string[] = []): (tlvs: Tlvs) 
 }
 
 /** A parameter that a client sends. */
-export type GivenTlv = { readonly tag: string; readonly type?: TlvType | undefined; readonly value: string };
+export type GivenTlv = { readonly tag: string; readonly type?: TlvType; readonly value: string };
 
 /** Encodes the parameters of a request. `fault`: the first wrong one, with its place. */
 export function readGivenTlvs(

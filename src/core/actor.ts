@@ -30,20 +30,24 @@ export type SendingRules = {
   readonly purpose: Purpose | null;
   /** True if marketing messages wait for the hours that the rules of the recipient's country allow. */
   readonly respectsCalendar: boolean;
+  /** The most marketing messages for one person in seven days; null: any number. */
+  readonly weeklyCap: number | null;
 };
 
 /** The rules of most accounts. */
-export const NO_SENDING_RULES: SendingRules = { purpose: null, respectsCalendar: false };
+export const NO_SENDING_RULES: SendingRules = { purpose: null, respectsCalendar: false, weeklyCap: null };
 
-type SendingRow = { readonly defaultPurpose: Purpose | null; readonly respectsCalendar: boolean };
+type SendingRow = Omit<SendingRules, 'purpose'> & { readonly defaultPurpose: Purpose | null };
 
 /** Reads the rules from a row of an account; `own` is the purpose of the key. */
 export const sendingRulesOf = (
-  { defaultPurpose, respectsCalendar }: SendingRow,
+  { defaultPurpose, respectsCalendar, weeklyCap }: SendingRow,
   own: Purpose | null = null,
 ): SendingRules => {
   const purpose = own ?? defaultPurpose;
-  return purpose === null && !respectsCalendar ? NO_SENDING_RULES : { purpose, respectsCalendar };
+  return purpose === null && !respectsCalendar && weeklyCap === null
+    ? NO_SENDING_RULES
+    : { purpose, respectsCalendar, weeklyCap };
 };
 
 /**

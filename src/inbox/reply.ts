@@ -96,6 +96,7 @@ const FIELDS: Partial<Record<Refusal, keyof ReplyIn>> = {
   body_too_long: 'text',
   no_content: 'text',
   no_dlt_template: 'text',
+  weekly_cap: 'channelIdentity',
 };
 
 function acceptedId(verdict: Verdict | undefined, { chatId }: ReplyIn): string {

@@ -40,6 +40,7 @@ import {
   withoutTakenKeys,
 } from './send-response.ts';
 import { planSimulation } from './simulation.ts';
+import { withinWeeklyCap } from './weekly-cap.ts';
 
 /**
  * Rows per statement, few enough that it leaves a core of the database, and the event loop, to single sends after some
@@ -136,7 +137,7 @@ export function createAccept(deps: AcceptDeps): Accept {
   function commitBatch(items: readonly Item[], isShared = false): Promise<Verdict[]> {
     const simple =
       items.length <= ROWS_PER_STATEMENT &&
-      items.every((item) => claimedId(item) === null && !item.message.simulation && !item.free);
+      items.every((item) => claimedId(item) === null && !item.message.simulation && !item.free && !item.weeklyCap);
     const record: RecordVerdicts = (tx, verdicts) => storeAnswers(tx, items, verdicts);
     const inTransaction = (work: (tx: Db) => Promise<Verdict[]>): Promise<Verdict[]> =>
       transaction(pool, async (tx) => {
@@ -298,7 +299,7 @@ async function claimAndInsert(
   stored: Stored,
   record: RecordVerdicts,
 ): Promise<Verdict[]> {
-  const { fresh: claimed, verdicts } = await claimClientIds(tx, items);
+  const { fresh: claimed, verdicts } = await withinWeeklyCap(tx, items, await claimClientIds(tx, items));
   const fresh = await withFreePrices(tx, claimed);
   const simulated = fresh.flatMap(({ message }) => (message.simulation ? [message] : []));
   if (simulated.length > 0) await planSimulation(tx, simulated);

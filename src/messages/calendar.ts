@@ -215,6 +215,22 @@ function msOf(time: string): number {
   return (hour * 60 + minute) * MINUTE_MS;
 }
 
+/**
+ * Returns the first instant at which the clocks of a place have reached a local time, counted in ms as if it were UTC.
+ * Where a number does not show in which of several zones its person lives, all of them have. Without a zone, UTC counts.
+ */
+export function instantAt(place: Place, local: number): Date {
+  const zones = zonesOf(place);
+  return new Date(Math.max(...(zones.length === 0 ? ['UTC'] : zones).map((zone) => instantIn(zone, local))));
+}
+
+/** Of a time that comes twice, the first one; one that is skipped is moved behind the change of the clock. */
+function instantIn(zone: string, local: number): number {
+  const [before, after] = [local - offsetAt(zone, local - DAY_MS), local - offsetAt(zone, local + DAY_MS)];
+  const real = [before, after].filter((at) => at + offsetAt(zone, at) === local);
+  return real.length > 0 ? Math.min(...real) : Math.max(before, after);
+}
+
 /** Returns the IANA time zones of a place: those of its area, or else all of its country; none without a country. */
 export const zonesOf = ({ country, area }: Place): readonly string[] =>
   findArea(area)?.zones ?? zonesOfCountry(country);

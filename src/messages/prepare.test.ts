@@ -173,6 +173,20 @@ describe('texts', () => {
     expect(run({ body })).toMatchObject({ unicode, message: { parts } });
   });
 
+  test('smart replaces what UCS-2 is needed for, except in codes and to India; strict names the first such character', () => {
+    const body = `${'x'.repeat(100)}’`;
+    const smart = { body, encoding: 'smart' } as const;
+    const india = '+919876543210';
+    expect(run(smart)).toMatchObject({ unicode: false, message: { parts: 1, body: `${'x'.repeat(100)}'` } });
+    for (const more of [{ ...smart, purpose: 'otp' }, { ...smart, destination: india }, { body }] as const)
+      expect(run(more)).toMatchObject({ unicode: true, message: { parts: 2, body } });
+    expect(run({ body, encoding: 'strict' })).toMatchObject({
+      refusal: 'body_not_gsm',
+      hint: expect.stringContaining('’ (U+2019) at position 101'),
+    });
+    expect(refusal({ body: 'é', encoding: 'strict' })).toBeNull();
+  });
+
   test.each([
     ['x'.repeat(153), '050003010201', 'x'.repeat(154)],
     ['€'.repeat(76), '050003010201', '€'.repeat(77)],

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { Actor } from '../core/actor.ts';
+import { type Actor, NO_SENDING_RULES, type SendingRules } from '../core/actor.ts';
 import { mapInSlices } from '../core/background.ts';
 import { isRich, isRoutedBySender, isSmsSender, type Purpose } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
@@ -28,7 +28,8 @@ import { billingOf, type FreePrice, NO_WINDOWS, purposeOfContent, type WindowsOf
 import { type Hold, holdOf, isUnderLaws, type Limits, placeOf } from './calendar.ts';
 import { type IsOptedOut, readDestination } from './consent.ts';
 import type { NewMessage } from './new-messages.ts';
-import type { Draft, Refusal } from './read-send.ts';
+import { type Draft, REFUSALS, type Refusal } from './read-send.ts';
+import { maySmart, smartText, strictFault } from './smart-encoding.ts';
 
 /** Maximum parts per SMS. */
 export const MAX_PARTS = 10;
@@ -60,6 +61,8 @@ export type Prepared = {
   readonly connectionIds: readonly number[];
   /** Action when it is never answered. */
   readonly onUnknown: OnUnknown;
+  /** Set for a marketing message if the account limits them for each person. */
+  readonly weeklyCap?: number;
   /** True if the calendar was asked. */
   readonly asksCalendar?: true;
   /** Set if it waits because of the calendar. */
@@ -80,8 +83,7 @@ type Work = Omit<Filling<Prepared>, 'message'> & {
   readonly networkOf: NetworkOf;
   readonly windowsOf: WindowsOf;
   readonly numberRules: NumberRules;
-  /** True if the account has its marketing messages wait. */
-  readonly respectsCalendar: boolean;
+  readonly rules: SendingRules;
   unitMicros: number;
   /** Explains a rejection beyond its reason. */
   hint?: string;
@@ -107,7 +109,7 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
     'calendar',
     (work) => {
       const { draft, message } = work;
-      const isAsked = draft.respectCalendar || (work.respectsCalendar && message.purpose === 'marketing');
+      const isAsked = draft.respectCalendar || (work.rules.respectsCalendar && message.purpose === 'marketing');
       if (!isAsked || !isUnderLaws(message.purpose) || message.destination === '') return null;
       work.asksCalendar = true;
       const at = message.scheduledAt ?? work.tables.now?.() ?? new Date();
@@ -140,17 +142,10 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
   [
     'parts',
     (work) => {
-      const { body, binary } = work.draft;
-      if (isRich(work.draft.channel)) return contentFault(work.draft);
+      const { channel, binary } = work.draft;
+      if (isRich(channel)) return contentFault(work.draft);
       if (binary) return fitOneMessage(binary) ? null : 'binary_too_long';
-      if (body === '') return 'empty_body';
-      if (body.includes('\0')) return 'bad_body';
-      const { parts, alphabet, units } = countParts(body);
-      work.message.parts = parts;
-      work.unicode = alphabet === 'ucs2';
-      if (work.unicode && work.draft.gsmOnly) return 'body_not_gsm';
-      if (work.draft.udh) return units > roomBeside(work.draft.udh, alphabet) ? 'text_too_long_for_header' : null;
-      return parts > (work.draft.maxParts ?? MAX_PARTS) ? 'body_too_long' : null;
+      return fillText(work);
     },
   ],
   [
@@ -184,9 +179,14 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
   ],
   [
     'consent',
-    ({ isOptedOut, message: { channel, destination, purpose } }) => {
+    (work) => {
+      const { isOptedOut, rules, draft } = work;
+      const { channel, destination, purpose } = work.message;
       if (isOptedOut(channel, destination)) return 'opted_out';
-      return purpose === 'marketing' && isOptedOut(channel, destination, 'marketing') ? 'marketing_stopped' : null;
+      if (purpose !== 'marketing') return null;
+      // What follows on another channel is the same message.
+      if (rules.weeklyCap !== null && !draft.isFollowing && !draft.simulation) work.weeklyCap = rules.weeklyCap;
+      return isOptedOut(channel, destination, 'marketing') ? 'marketing_stopped' : null;
     },
   ],
   [
@@ -247,6 +247,23 @@ const trafficOf = ({
   key: id === '' || draft.udh || draft.binary ? destination : id,
   salt: 0,
 });
+
+/** Sets the text with its parts and its alphabet. */
+function fillText(work: Work): Refusal | null {
+  const { draft, message } = work;
+  const { encoding, gsmOnly, udh, maxParts = MAX_PARTS } = draft;
+  if (message.body === '') return 'empty_body';
+  if (message.body.includes('\0')) return 'bad_body';
+  if (encoding === 'smart' && maySmart(message.destination, message.purpose))
+    message.body = smartText(message.body).text;
+  const { parts, alphabet, units } = countParts(message.body);
+  message.parts = parts;
+  work.unicode = alphabet === 'ucs2';
+  if (work.unicode && encoding === 'strict') work.hint = strictFault(message.body) ?? REFUSALS.body_not_gsm;
+  if (work.unicode && (gsmOnly || encoding === 'strict')) return 'body_not_gsm';
+  if (udh) return units > roomBeside(udh, alphabet) ? 'text_too_long_for_header' : null;
+  return parts > maxParts ? 'body_too_long' : null;
+}
 
 /** Checks the content of a message on RCS or WhatsApp, where a message has one part however long it is. */
 function contentFault({ channel, content, body }: Draft): Refusal | null {
@@ -316,7 +333,7 @@ const begin = (by: Examiner, draft: Draft, tables: Lookups, { id, ...found }: Fo
   connectionIds: [],
   onUnknown: 'hold',
   numberRules: by.numberRules ?? DEFAULT_NUMBER_RULES,
-  respectsCalendar: by.sendingRules?.respectsCalendar ?? false,
+  rules: by.sendingRules ?? NO_SENDING_RULES,
   tables,
   ...found,
   unitMicros: 0,
@@ -328,6 +345,10 @@ export type Examined = {
   /** The number in E.164; null when the draft has no valid one. */
   readonly destination: string | null;
   readonly parts: number;
+  /** The text as it would be sent. */
+  readonly body: string;
+  /** Explains a rejection beyond its reason. */
+  readonly hint: string | null;
   /** The rule of the calendar for which it would wait; null: it would be sent at its time. */
   readonly hold: Hold | null;
   /** The price of the whole message; null when none is known. */
@@ -359,6 +380,8 @@ export function examine(
     refusals,
     destination: destination || null,
     parts,
+    body: work.message.body,
+    hint: work.hint ?? null,
     hold: work.hold ?? null,
     priceMicros: priced ? priceMicros : null,
     unitMicros: priced ? work.unitMicros : null,

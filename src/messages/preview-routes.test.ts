@@ -67,6 +67,7 @@ describe('on SMS', () => {
         unitPrice: 0.04,
         price: 0.08,
         held: null,
+        replaced: [],
         currency: 'EUR',
         valid: true,
         problems: [],

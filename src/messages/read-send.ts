@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readGivenTlvs } from '../channels/message-tlvs.ts';
+import { type GivenTlv, readGivenTlvs } from '../channels/message-tlvs.ts';
 import type { Channel, Purpose } from '../core/channels.ts';
 import { type FieldError, invalidFields } from '../core/errors.ts';
 import { withAmounts } from '../core/money.ts';
@@ -15,6 +15,7 @@ import type { BilledTemplate } from './billing.ts';
 import type { Hold } from './calendar.ts';
 import type { NextChannel } from './fallback-store.ts';
 import type { BulkIn, MessageServerIn, SendIn } from './send-schema.ts';
+import type { Encoding } from './smart-encoding.ts';
 
 /**
  * Reads the specification's body as a draft. Errors: 400 naming every invalid field that the schema alone cannot
@@ -65,6 +66,7 @@ type SendOptions = Pick<
   | 'tlvs'
   | 'purpose'
   | 'respectCalendar'
+  | 'encoding'
 >;
 
 /** Returns the text with its placeholders filled, if the request has values for any. */
@@ -85,10 +87,12 @@ function optionsOfSend(options: SendOptions, now: Date) {
     ...(options.tlvs && { tlvs: octetsOf(options.tlvs) }),
     purpose: options.purpose,
     respectCalendar: options.respectCalendar,
+    encoding: options.encoding,
   };
 }
 
-function octetsOf(tlvs: SendOptions['tlvs']): Buffer | null {
+/** Encodes parameters that were checked. */
+export function octetsOf(tlvs: readonly GivenTlv[] | null | undefined): Buffer | null {
   const read = tlvs && readGivenTlvs(tlvs);
   return read && 'octets' in read ? read.octets : null;
 }
@@ -151,6 +155,7 @@ export function readBulk(bulk: BulkIn, now: Date, maxScheduleDays?: number): Dra
       priority: 1,
       purpose: message.purpose ?? bulk.purpose,
       respectCalendar: bulk.respectCalendar,
+      encoding: bulk.encoding,
       ...contentOf(message),
       ...optionsOf(bulk),
     });
@@ -240,6 +245,8 @@ export type Draft = {
   readonly priority: 0 | 1 | 2;
   /** Maximum parts per SMS, when fewer than `MAX_PARTS`. */
   readonly maxParts?: number | undefined;
+  /** Of an SMS; undefined: auto. */
+  readonly encoding?: Encoding | undefined;
   /** True if a text with characters outside GSM 03.38 is rejected. */
   readonly gsmOnly?: boolean;
   /** The messages that follow when this one fails or takes too long, next first. */
@@ -305,6 +312,7 @@ export const REFUSALS = {
   no_price: 'the price list has no price for this number',
   no_credit: 'insufficient credit',
   opted_out: 'the number has opted out of messages on this channel',
+  weekly_cap: 'the person has had as many marketing messages within seven days as the account allows',
   marketing_stopped: 'the person has stopped marketing messages on this channel',
 } as const;
 export type Refusal = keyof typeof REFUSALS;
@@ -341,7 +349,7 @@ export const reasonOf = ({ refusal, shortage, hint }: Extract<Verdict, { kind: '
 export function contentHash(draft: Draft): Buffer {
   const { channel, destination, sender, body, content, binary, dataCoding, tlvs, udh, simulation, nextChannels } =
     draft;
-  const { purpose } = draft;
+  const { purpose, encoding } = draft;
   const number = /^[+\d(]/.test(destination) ? destination.replace(/[\s().\-/]/g, '') : destination;
   const hash = createHash('sha256').update(JSON.stringify([channel, number, sender, body, simulation]));
   if (content) hash.update(JSON.stringify(content));
@@ -350,6 +358,7 @@ export function contentHash(draft: Draft): Buffer {
   if (binary) hash.update(binary.udh).update('\0').update(binary.data);
   if (tlvs) hash.update('\0').update(tlvs);
   if (purpose) hash.update(`\0${purpose}`);
+  if (encoding) hash.update(`\0${encoding}`);
   if (dataCoding !== undefined && isInGroup(dataCoding)) hash.update(`\0${dataCoding}`);
   return hash.digest();
 }

@@ -21,7 +21,8 @@ import { type Examined, examine, type Lookups } from './prepare.ts';
 import { type Draft, newDraft, REFUSALS, type Refusal, readSchedule } from './read-send.ts';
 import { type CheckedContent, checkRcs, checkWhatsapp } from './rich.ts';
 import { faultsOfBody, RcsSendIn, WhatsappSendIn } from './rich-schema.ts';
-import { HoldOut, purposeFields } from './send-schema.ts';
+import { encodingSchema, HoldOut, purposeFields, ReplacedOut } from './send-schema.ts';
+import { smartText } from './smart-encoding.ts';
 import { toHoldOut } from './send-response.ts';
 
 /** The schema accepts incomplete fields: they are reported in `problems` and not by 400. */
@@ -42,6 +43,7 @@ const SmsPreview = Type.Object({
   destination,
   sender: sender('The sender, as in senderName.'),
   text: Type.Optional(Type.String({ maxLength: 10_000 })),
+  encoding: Type.Optional(encodingSchema),
   ...timing,
 });
 const WhatsappPreview = Type.Object({
@@ -79,6 +81,7 @@ const PreviewOut = Type.Object({
   parts: Type.Integer(),
   perPart: orNull(Type.Integer({ description: 'Characters per part; null except for an SMS.' })),
   remaining: orNull(Type.Integer({ description: 'Characters that fit before another part is needed.' })),
+  replaced: Type.Array(ReplacedOut, { description: 'With `encoding` smart, what was replaced in the text.' }),
   unsupported: Type.Array(Type.String(), { description: 'The characters that require UCS-2, at most 50.' }),
   country: orNull(Type.String({ description: 'The country of the number: ISO 3166-1 alpha-2.' })),
   unitPrice: shownAmount('The price of a part on SMS, of a message elsewhere; null while it is unknown.'),
@@ -146,8 +149,9 @@ async function previewMessage(
   const problems = [...faults, ...problemsOf(input, refusals)];
   return {
     channel: input.channel,
-    text: draft.body,
-    ...measure(draft, found),
+    text: found.body,
+    replaced: found.body === draft.body ? [] : [...smartText(draft.body).replaced],
+    ...measure({ ...draft, body: found.body }, found),
     held: found.hold && toHoldOut(found.hold),
     country: found.destination === null ? null : countryOf(found.destination),
     ...priceOf(found, actor),
@@ -201,6 +205,7 @@ const draftOf = (input: PreviewIn, composed: Content['composed']): Draft =>
     sender: input.channel === 'RCS' ? bareAgentId(input.sender ?? '') : (input.sender ?? ''),
     body: input.channel === 'SMS' ? (input.text ?? '') : (composed?.body ?? ''),
     content: composed?.content ?? null,
+    encoding: input.channel === 'SMS' ? input.encoding : undefined,
     template: composed?.template ?? null,
     purpose: input.purpose,
     respectCalendar: input.respectCalendar,
@@ -232,6 +237,7 @@ const ABOUT: Readonly<Record<Refusal, 'destination' | 'sender' | 'text' | 'credi
   no_credit: 'credit',
   opted_out: 'destination',
   marketing_stopped: 'destination',
+  weekly_cap: 'destination',
 };
 
 /**

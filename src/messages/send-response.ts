@@ -37,6 +37,7 @@ const MALFORMED: Partial<Record<Refusal, keyof (typeof FORMS)[Form]>> = {
   empty_body: 'text',
   bad_body: 'text',
   body_too_long: 'text',
+  body_not_gsm: 'text',
   binary_too_long: 'header',
   text_too_long_for_header: 'text',
   tlv_not_allowed: 'tlvs',
@@ -138,6 +139,7 @@ const REFUSED_CODES: Partial<Record<Refusal, number>> = {
   no_credit: 402,
   opted_out: 403,
   marketing_stopped: 403,
+  weekly_cap: 403,
 };
 
 /**

@@ -4,6 +4,7 @@ import type { StatusName } from '../core/message-state.ts';
 import { textWithAmounts } from '../core/money.ts';
 import { NUMBER_FAULTS, USER_ID_FORM } from '../core/phone.ts';
 import { channelName, instant, orNull, purposeSchema } from '../core/schema.ts';
+import { ENCODINGS } from './smart-encoding.ts';
 
 export const PhoneNumber = Type.String({
   pattern: '^[+0-9 ().-]{3,50}$',
@@ -79,6 +80,37 @@ export const purposeFields = {
   ),
 };
 
+/** The parameters of SMPP that a message brings. */
+export const Tlvs = Type.Array(
+  Type.Object({
+    tag: Type.String({ pattern: `^${TAG_FORM}$`, 'x-message': 'must be a tag such as 0x1400' }),
+    type: Type.Optional(
+      Type.Enum([...TLV_TYPES], {
+        type: 'string',
+        description: 'Form of the value: `cstring` (default), `octets` in hexadecimal, or an unsigned integer.',
+      }),
+    ),
+    value: Type.String({ maxLength: 2 * MAX_TLV_OCTETS }),
+  }),
+  {
+    maxItems: MAX_MESSAGE_TLVS,
+    description:
+      'Optional parameters of SMPP for the carrier, of up to 255 bytes each, such as 0x1400 and 0x1401 for the ids that ' +
+      'operators in India require (DLT). The account may send the tags that its operator allows.',
+  },
+);
+
+export const encodingSchema = Type.Enum([...ENCODINGS], {
+  type: 'string',
+  description:
+    '`auto` (default): GSM 03.38 if it has every character, else UCS-2. `smart`: typographic quotes, dashes, spaces and the like ' +
+    'are replaced if the text then fits into GSM 03.38; not for codes (otp) and not to India. `strict`: a text outside GSM 03.38 ' +
+    'is rejected.',
+});
+
+/** What `smart` replaced. */
+export const ReplacedOut = Type.Object({ from: Type.String(), to: Type.String(), count: Type.Integer() });
+
 /** Fields of both send bodies for the way in which the message is sent. */
 const sendOptions = {
   placeholders: Type.Optional(
@@ -94,26 +126,8 @@ const sendOptions = {
   validityPeriod: ValidityPeriod,
   simulation: Simulation,
   ...purposeFields,
-  tlvs: Type.Optional(
-    Type.Array(
-      Type.Object({
-        tag: Type.String({ pattern: `^${TAG_FORM}$`, 'x-message': 'must be a tag such as 0x1400' }),
-        type: Type.Optional(
-          Type.Enum([...TLV_TYPES], {
-            type: 'string',
-            description: 'Form of the value: `cstring` (default), `octets` in hexadecimal, or an unsigned integer.',
-          }),
-        ),
-        value: Type.String({ maxLength: 2 * MAX_TLV_OCTETS }),
-      }),
-      {
-        maxItems: MAX_MESSAGE_TLVS,
-        description:
-          'Optional parameters of SMPP for the carrier, of up to 255 bytes each, such as 0x1400 and 0x1401 for the ids that ' +
-          'operators in India require (DLT). The account may send the tags that its operator allows.',
-      },
-    ),
-  ),
+  encoding: Type.Optional(encodingSchema),
+  tlvs: Type.Optional(Tlvs),
 };
 
 /** The specification's body of a send. */
@@ -217,6 +231,7 @@ export const BulkIn = Type.Object({
   enableUnicode: Type.Optional(Type.Boolean({ description: 'Allow texts outside GSM 03.38 (default true).' })),
   enableDelivery: Type.Optional(Type.Boolean({ description: 'Ask for delivery receipts (default true).' })),
   ...purposeFields,
+  encoding: Type.Optional(encodingSchema),
   messages: Type.Array(
     Type.Object({
       destinations: Type.Array(Type.String(), { minItems: 1 }),

@@ -9,6 +9,7 @@ import type { Log } from '../core/log.ts';
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../core/time.ts';
 import { claimInboxes } from '../inbox/store.ts';
 import { findExpiryProgress } from '../messages/expiry.ts';
+import { deleteOldWeeks } from '../messages/weekly-cap.ts';
 import { deleteFreeMessages } from '../money/free-allowance.ts';
 import { endStickyPools } from '../routing/sender-rules.ts';
 
@@ -63,6 +64,7 @@ async function deleteBatch(pool: Pool, before: Date): Promise<number> {
     await deleteOldConversations(pool, old),
     await deleteOldRecipients(pool, old),
     await deleteOldStickySenders(pool, old),
+    await deleteOldWeeks(pool),
     await deleteRetries(pool, { beforeId }),
     await deleteOutbox(pool, { beforeId }),
     await deleteBilling(pool, old),

@@ -271,6 +271,7 @@ const STATUS_OF_REFUSAL: Readonly<Record<Refusal, number>> = {
   text_too_long_for_header: SMPP.ESME_RINVMSGLEN,
   tlv_not_allowed: SMPP.ESME_RTLVNOTALLWD,
   no_dlt_template: SMPP.ESME_RSUBMITFAIL,
+  weekly_cap: SMPP.ESME_RSUBMITFAIL,
   no_route: OWN_STATUS.no_route,
   no_registered_route: SMPP.ESME_RINVSRCADR,
   no_price: OWN_STATUS.no_price,

@@ -1,4 +1,4 @@
-import { Group, NativeSelect, SimpleGrid, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core';
+import { Group, NativeSelect, NumberInput, SimpleGrid, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
@@ -49,6 +49,21 @@ function SendingRules() {
         onChange={({ currentTarget: { value } }) =>
           save.run({ purpose: PURPOSES.find((purpose) => purpose === value) ?? null })
         }
+      />
+      <NumberInput
+        label={t('campaigns.sending.cap')}
+        description={t('campaigns.sending.capHint')}
+        min={1}
+        max={1000}
+        allowDecimal={false}
+        w={{ base: '100%', xs: 260 }}
+        disabled={isClosed}
+        key={data.weeklyCap}
+        defaultValue={data.weeklyCap ?? ''}
+        onBlur={({ currentTarget: { value } }) => {
+          const weeklyCap = value === '' ? null : Number(value);
+          if (weeklyCap !== data.weeklyCap) save.run({ weeklyCap });
+        }}
       />
       <Switch
         label={t('campaigns.sending.calendar')}

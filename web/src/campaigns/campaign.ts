@@ -88,7 +88,7 @@ async function duplicateCampaign({ id, name }: { id: number; name: string }): Pr
   const campaign = await findCampaign(id);
   const { description, sendingMode, smsSender, smsBody, rcsAgentId, rcsTemplateId, whatsappPhoneNumberId } = campaign;
   const { rcsTrafficType, whatsappTemplateId, contactListIds, destinations, fallback, quietHours, rate } = campaign;
-  const { purpose, respectCalendar } = campaign;
+  const { purpose, respectCalendar, encoding, weeklyCap, tlvs } = campaign;
   const body = {
     name,
     description,
@@ -104,6 +104,9 @@ async function duplicateCampaign({ id, name }: { id: number; name: string }): Pr
     quietHours,
     purpose,
     respectCalendar,
+    encoding,
+    weeklyCap,
+    tlvs,
     rate,
     ...(contactListIds.length > 0 ? { contactListIds } : { destinations: destinations ?? [] }),
     readyToSend: false,

@@ -26,6 +26,8 @@ export const TRAFFIC_TYPES = [
 ] as const;
 type TrafficType = (typeof TRAFFIC_TYPES)[number];
 
+export const ENCODINGS = ['auto', 'smart', 'strict'] as const;
+
 /** The values of the campaign form. */
 export type Draft = {
   name: string;
@@ -50,13 +52,18 @@ export type Draft = {
   /** The longest wait for a carrier, in seconds; null: the server's default. */
   maxWait: number | null;
   onStatus: readonly Failure[];
-  when: 'now' | 'later';
+  /** `local`: at this time where each recipient is. */
+  when: 'now' | 'later' | 'local';
   wallTime: string;
+  passed: 'tomorrow' | 'now' | 'skip';
   zone: string;
   quiet: 'account' | 'own' | 'off';
   quietFrom: string;
   quietTo: string;
   purpose: Purpose;
+  encoding: (typeof ENCODINGS)[number];
+  /** '' for that of the account. */
+  weeklyCap: number | '';
   /** Null: if its purpose is marketing. */
   respectCalendar: boolean | null;
   /** Maximum recipients per second; '' for no limit. */
@@ -86,11 +93,14 @@ export const newDraft = (channels: readonly string[]): Draft => ({
   onStatus: FAILURES,
   when: 'now',
   wallTime: '',
+  passed: 'tomorrow',
   zone: ownZone(),
   quiet: 'account',
   quietFrom: '21:00',
   quietTo: '08:00',
   purpose: '',
+  encoding: 'auto',
+  weeklyCap: '',
   respectCalendar: null,
   rate: '',
 });
@@ -102,7 +112,7 @@ function firstMode(channels: readonly string[]): SendingMode {
 }
 
 export function toDraft(campaign: Campaign): Draft {
-  const { name, description, sendingMode, contactListIds, destinations = [], fallback, rate } = campaign;
+  const { name, description, sendingMode, contactListIds, destinations = [], fallback } = campaign;
   const onStatus = fallback.onStatus?.filter(isFailure) ?? FAILURES;
   return {
     name,
@@ -110,9 +120,6 @@ export function toDraft(campaign: Campaign): Draft {
     sendingMode,
     contactListIds,
     onStatus,
-    rate: rate ?? '',
-    purpose: campaign.purpose ?? '',
-    respectCalendar: campaign.respectCalendar,
     smsSender: campaign.smsSender ?? '',
     smsBody: campaign.smsBody ?? '',
     rcsAgentId: campaign.rcsAgentId ?? '',
@@ -125,17 +132,30 @@ export function toDraft(campaign: Campaign): Draft {
     afterWhatsapp: fallback.after?.WHATSAPP ?? DEFAULT_AFTER.WHATSAPP,
     afterRcs: fallback.after?.RCS ?? DEFAULT_AFTER.RCS,
     maxWait: fallback.maxWait ?? null,
+    ...limitsOf(campaign),
     ...timeOf(campaign),
     ...quietOf(campaign),
   };
 }
 
+type Limited = Pick<Draft, 'purpose' | 'encoding' | 'weeklyCap' | 'respectCalendar' | 'rate'>;
+
+const limitsOf = ({ purpose, encoding, weeklyCap, respectCalendar, rate }: Campaign): Limited => ({
+  purpose: purpose ?? '',
+  encoding: encoding ?? 'auto',
+  weeklyCap: weeklyCap ?? '',
+  respectCalendar,
+  rate: rate ?? '',
+});
+
 const isFailure = (word: string): word is Failure => FAILURES.some((failure) => failure === word);
 
-function timeOf({ scheduledDate }: Campaign): Pick<Draft, 'when' | 'wallTime' | 'zone'> {
+function timeOf({ scheduledDate, localTime }: Campaign): Pick<Draft, 'when' | 'wallTime' | 'zone' | 'passed'> {
   const zone = ownZone();
-  if (scheduledDate === null) return { when: 'now', wallTime: '', zone };
-  return { when: 'later', wallTime: wallTimeAt(new Date(toIso(scheduledDate)), zone), zone };
+  const passed = localTime?.passed ?? 'tomorrow';
+  if (localTime !== null) return { when: 'local', wallTime: localTime.at, zone, passed };
+  if (scheduledDate === null) return { when: 'now', wallTime: '', zone, passed };
+  return { when: 'later', wallTime: wallTimeAt(new Date(toIso(scheduledDate)), zone), zone, passed };
 }
 
 function quietOf({ quietHours }: Campaign): Pick<Draft, 'quiet' | 'quietFrom' | 'quietTo'> {
@@ -165,14 +185,19 @@ export function contentOf(draft: Draft) {
     rcsTrafficType: trafficTypeOf(draft),
     whatsappPhoneNumberId: on('WHATSAPP', draft.whatsappPhoneNumberId),
     whatsappTemplateId: on('WHATSAPP', draft.whatsappTemplateId),
+    encoding: chain.includes('SMS') && draft.encoding !== 'auto' ? draft.encoding : null,
     contactListIds: recipients === 'lists' ? contactListIds : [],
     destinations: recipients === 'numbers' ? numbersIn(destinations) : [],
   };
 }
 
 export function scheduledAt({ when, wallTime, zone }: Pick<Draft, 'when' | 'wallTime' | 'zone'>): Date | null {
-  return when === 'now' ? null : instantAt(wallTime, zone);
+  return when === 'later' ? instantAt(wallTime, zone) : null;
 }
+
+/** Returns the local time of a campaign as if it were UTC; null if it has none. */
+export const localTimeOf = ({ when, wallTime }: Pick<Draft, 'when' | 'wallTime'>): Date | null =>
+  when === 'local' ? instantAt(wallTime, 'UTC') : null;
 
 /** The request body, for creating and for changing a campaign. */
 export function toBody(draft: Draft, readyToSend: boolean): CampaignIn {
@@ -188,6 +213,8 @@ export function toBody(draft: Draft, readyToSend: boolean): CampaignIn {
     quietHours: quietHoursOf(draft),
     purpose: draft.purpose || null,
     respectCalendar: draft.respectCalendar,
+    localTime: draft.when === 'local' ? { at: draft.wallTime, passed: draft.passed } : null,
+    weeklyCap: draft.weeklyCap === '' ? null : draft.weeklyCap,
   };
 }
 
@@ -241,6 +268,9 @@ const PLACES: Readonly<Record<string, readonly [field: keyof Draft, step: StepId
   quietTo: ['quietTo', 'time'],
   purpose: ['purpose', 'time'],
   respectCalendar: ['respectCalendar', 'time'],
+  weeklyCap: ['weeklyCap', 'time'],
+  localTime: ['wallTime', 'time'],
+  encoding: ['encoding', 'text'],
   rate: ['rate', 'time'],
 };
 
@@ -292,7 +322,8 @@ export function missingOf(draft: Draft, now: Date, words: FaultText): Record<str
     .filter((field) => String(draft[field]).trim() === '')
     .map((field) => [field, words('required')]);
   const at = scheduledAt(draft);
-  if (draft.when === 'later' && at === null) faults.push(['wallTime', words('required')]);
+  if ((draft.when === 'later' && at === null) || (draft.when === 'local' && draft.wallTime === ''))
+    faults.push(['wallTime', words('required')]);
   if (at !== null && at <= now) faults.push(['wallTime', words('pastTime')]);
   return Object.fromEntries(faults);
 }

@@ -16,7 +16,17 @@ import { useFormat } from '../ui/format.ts';
 import { ButtonLink, ErrorState, TableSkeleton, TextLink } from '../ui/parts.tsx';
 import { MsisdnText, useNow } from '../ui/values.tsx';
 import { CAMPAIGN, CAMPAIGNS, type Campaign, NEED } from './campaign.ts';
-import { cityOf, contentOf, type Draft, missingOf, placeOf, type StepId, scheduledAt, toBody } from './draft.ts';
+import {
+  cityOf,
+  contentOf,
+  type Draft,
+  localTimeOf,
+  missingOf,
+  placeOf,
+  type StepId,
+  scheduledAt,
+  toBody,
+} from './draft.ts';
 import { Pager, type Sample } from './preview.tsx';
 import type { EditorState } from './use-editor.ts';
 
@@ -225,11 +235,13 @@ export function Confirm({ editor, review, isReady, back }: ConfirmProps) {
 function useTexts(draft: Draft, { total, maxPrice, currency }: Review, isScheduled: boolean) {
   const { t } = useTranslation('campaigns');
   const format = useFormat();
-  const instant = scheduledAt(draft);
-  const at =
-    instant === null ? '' : t('time.in', { at: format.briefIn(instant, draft.zone), zone: cityOf(draft.zone) });
+  const local = localTimeOf(draft);
+  const instant = local ?? scheduledAt(draft);
+  const at = local
+    ? t('time.localIn', { at: format.briefIn(local, 'UTC') })
+    : instant && t('time.in', { at: format.briefIn(instant, draft.zone), zone: cityOf(draft.zone) });
   const cost = format.money(maxPrice, currency);
-  const told = { name: draft.name.trim(), count: total, shown: format.number(total), cost, at };
+  const told = { name: draft.name.trim(), count: total, shown: format.number(total), cost, at: at ?? '' };
   const way = isScheduled ? (instant === null ? 'applyNow' : 'apply') : instant === null ? 'now' : 'later';
   return {
     open: t(`confirm.${way}.open`, told),

@@ -240,8 +240,14 @@ function Recipients({ campaign: { contactListIds, destinations = [] } }: Setting
   return <>{names.length > 0 ? format.list(names) : t('note.lists', { count: contactListIds.length })}</>;
 }
 
-function Time({ campaign: { scheduledDate } }: SettingsProps) {
+function Time({ campaign: { scheduledDate, localTime } }: SettingsProps) {
   const { t } = useTranslation('campaigns');
+  if (localTime !== null)
+    return (
+      <>
+        {t('time.local')}: {localTime.at.replace('T', ' ')}
+      </>
+    );
   return scheduledDate === null ? <>{t('time.now')}</> : <DateTime value={toIso(scheduledDate)} show="exact" />;
 }
 

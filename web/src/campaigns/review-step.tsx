@@ -23,7 +23,7 @@ import {
 } from '../ui/values.tsx';
 import { Breakdown } from './breakdown.tsx';
 import { type Channel, chainOf, modeName, useLists } from './campaign.ts';
-import { cityOf, type Draft, numbersIn, type StepId, scheduledAt } from './draft.ts';
+import { cityOf, type Draft, localTimeOf, numbersIn, type StepId, scheduledAt } from './draft.ts';
 import { type ChannelPlan, Confirm, LeftOut, type Review, Unmet, useReview, useUnmet } from './left-out.tsx';
 import classesPeople from './people.module.css';
 import classes from './plan.module.css';
@@ -116,6 +116,8 @@ function When({ draft }: { readonly draft: Draft }) {
   const format = useFormat();
   const at = scheduledAt(draft);
   if (draft.when === 'now') return <>{t('time.now')}</>;
+  const local = localTimeOf(draft);
+  if (local !== null) return <>{t('time.localIn', { at: format.briefIn(local, 'UTC') })}</>;
   if (at === null) return <>–</>;
   return (
     <>

@@ -4,6 +4,7 @@ import {
   Button,
   Grid,
   Group,
+  NativeSelect,
   Paper,
   SegmentedControl,
   Skeleton,
@@ -23,7 +24,7 @@ import { PartsCounter, PhonePreview } from '../ui/message.tsx';
 import { ErrorState, OnDemand, Section } from '../ui/parts.tsx';
 import { Facts, Money, useFieldName } from '../ui/values.tsx';
 import { type Channel, chainOf } from './campaign.ts';
-import type { Draft } from './draft.ts';
+import { type Draft, ENCODINGS } from './draft.ts';
 import {
   completePlaceholder,
   type Field,
@@ -306,6 +307,11 @@ export function TextStep({ form }: { readonly form: DraftForm }) {
                 onChange={(text) => form.setFieldValue('smsBody', text)}
               />
               <Length text={textOf(sample) ?? draft.smsBody} />
+              <NativeSelect
+                label={t('encoding.label')}
+                data={ENCODINGS.map((value) => ({ value, label: t(`encoding.${value}`) }))}
+                {...form.getInputProps('encoding')}
+              />
             </Stack>
           )}
           <TemplateNote form={form} />

@@ -21,9 +21,11 @@ export function TimeStep({ form }: FormProps) {
           <Stack gap="sm">
             <Radio value="now" label={t('time.now')} description={t('time.nowHint')} />
             <Radio value="later" label={t('time.later')} description={t('time.laterHint')} />
+            <Radio value="local" label={t('time.local')} description={t('time.localHint')} />
           </Stack>
         </Radio.Group>
         {form.getValues().when === 'later' && <Moment form={form} />}
+        {form.getValues().when === 'local' && <LocalTime form={form} />}
       </Section>
       <Section title={t('quiet.title')} description={t('quiet.hint')}>
         <Quiet form={form} />
@@ -44,6 +46,24 @@ export function TimeStep({ form }: FormProps) {
         />
       </Section>
     </Stack>
+  );
+}
+
+function LocalTime({ form }: FormProps) {
+  const { t } = useTranslation('campaigns');
+  return (
+    <SimpleGrid cols={{ base: 1, xs: 2 }} maw={560}>
+      <TextInput type="datetime-local" label={t('time.localAt')} withAsterisk {...form.getInputProps('wallTime')} />
+      <NativeSelect
+        label={t('time.passed')}
+        data={[
+          { value: 'tomorrow', label: t('time.passedTomorrow') },
+          { value: 'now', label: t('time.passedNow') },
+          { value: 'skip', label: t('time.passedSkip') },
+        ]}
+        {...form.getInputProps('passed')}
+      />
+    </SimpleGrid>
   );
 }
 
@@ -83,6 +103,16 @@ function Calendar({ form }: FormProps) {
         label={t('calendar.respect')}
         checked={respectCalendar ?? purpose === 'marketing'}
         onChange={(event) => form.setFieldValue('respectCalendar', event.currentTarget.checked)}
+      />
+      <NumberInput
+        label={t('calendar.cap')}
+        description={t('calendar.capHint')}
+        min={1}
+        max={1000}
+        allowDecimal={false}
+        w={{ base: '100%', xs: 360 }}
+        {...form.getInputProps('weeklyCap')}
+        onChange={(value) => form.setFieldValue('weeklyCap', typeof value === 'number' ? value : '')}
       />
     </Stack>
   );
