@@ -92,10 +92,13 @@ test('every change by operators, of keys, users, security, webhooks and forwardi
     'operatorTestAlertTarget',
     'operatorTestConnection',
     // Sends to existing destinations of events.
+    'replayEndpointDeliveries',
+    'replayEndpointDelivery',
     'replayWebhookDeliveries',
     'replayWebhookDelivery',
     // Revokes access only.
     'revokeInvitation',
+    'testEndpoint',
     'testWebhook',
     'trySingleSignOn',
   ]);

@@ -34,6 +34,7 @@ import { observeLoopHolds } from './core/http/turns.ts';
 import { exportFileRoutes, exportRoutes } from './exports/routes.ts';
 import { type InboxRouteDeps, inboxRoutes } from './inbox/routes.ts';
 import { fileRoutes, mediaRoutes } from './media/routes.ts';
+import { createInboundFileLinks } from './media/store.ts';
 import { type CallbackDeps, callbackRoutes } from './messages/callbacks.ts';
 import { type KeywordRouteDeps, keywordRoutes } from './messages/keyword-routes.ts';
 import { directSend, richMessageRoutes, type SendRouteDeps, sendingRoutes } from './messages/send-routes.ts';
@@ -68,7 +69,8 @@ import { overviewRoutes } from './stats/overview.ts';
 import { statsRoutes } from './stats/stats.ts';
 import { type TemplateRouteDeps, templateRoutes } from './templates/routes.ts';
 import { deliveryRoutes } from './webhooks/delivery-routes.ts';
-import { describeEvents } from './webhooks/events.ts';
+import { describeAllEvents } from './webhooks/event-types.ts';
+import { endpointRoutes } from './webhooks/endpoint-routes.ts';
 import { type WebhookRouteDeps, webhookRoutes } from './webhooks/routes.ts';
 
 /**
@@ -79,7 +81,7 @@ export function buildApi(deps: ApiDeps): App {
   const console = createConsole(deps.config);
   const app = createServer(deps, console.pages, deps.tracing ? undefined : directSend(deps));
   observeLoopHolds(app, deps);
-  describeApi(app, readExamples, describeEvents());
+  describeApi(app, readExamples, describeAllEvents());
   app.register(async (open: App) => {
     healthRoutes(open, deps);
     docsRoutes(open);
@@ -129,7 +131,11 @@ export function signedRoutes(closed: App, deps: ApiDeps): void {
   inboxRoutes(closed, deps);
   keywordRoutes(closed, deps);
   webhookRoutes(closed, deps);
-  deliveryRoutes(closed, deps);
+  endpointRoutes(closed, deps);
+  deliveryRoutes(closed, {
+    ...deps,
+    fileUrl: createInboundFileLinks({ links: deps.links, publicUrl: deps.config.publicUrl }),
+  });
   mediaRoutes(closed, deps);
   socialRoutes(closed, deps);
   subscriptionRoutes(closed, deps);

@@ -25,7 +25,7 @@ import { listLimits } from './routing/messaging-limits.ts';
 import { countUsedUp } from './routing/number-lookups.ts';
 import { countBinds } from './smpp-server/sign-in.ts';
 import { countDisabled } from './webhooks/account-queue.ts';
-import { countEvents } from './webhooks/log.ts';
+import { countEvents } from './webhooks/delivery-log.ts';
 import { countDeliveries } from './webhooks/smpp-outbox.ts';
 
 /**

@@ -35,7 +35,7 @@ import { threadAnswers } from './inbox/reply.ts';
 import { autoAnswer } from './inbox/rules.ts';
 import { personSign, type Show } from './inbox/ticks.ts';
 import { inboxTasks } from './inbox/watch.ts';
-import { createMediaLinks, mediaTasks } from './media/store.ts';
+import { createInboundFileLinks, createMediaLinks, mediaTasks } from './media/store.ts';
 import type { Accept } from './messages/accept.ts';
 import { expiryTasks } from './messages/expiry.ts';
 import { fallbackTasks } from './messages/fallback.ts';
@@ -221,7 +221,11 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   await guard.check();
   await supervisor.reload();
   runner.start();
-  const started = startDeliveries({ ...parts, poster: POSTER.pass(deps.outbound.poster) });
+  const started = startDeliveries({
+    ...parts,
+    fileUrl: createInboundFileLinks({ links: deps.links, publicUrl: config.publicUrl }),
+    poster: POSTER.pass(deps.outbound.poster),
+  });
   deliveries = started;
 
   return {

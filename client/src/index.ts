@@ -9,6 +9,7 @@ export {
   type DeliveryEvent,
   type InboundEvent,
   type ReadEvent,
+  type EndpointEvent,
   type StatusEvent,
   verifyWebhook,
   type VerifyOptions,

@@ -3002,6 +3002,148 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/partner-gateway/v1/webhooks/event-types": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the types of events, each with its schema and an example
+         * @description Scope: `webhooks` (read). Roles: viewer, manager, admin.
+         */
+        get: operations["listEventTypes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/webhooks/endpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the endpoints
+         * @description Scope: `webhooks` (read). Roles: viewer, manager, admin.
+         */
+        get: operations["listEndpoints"];
+        put?: never;
+        /**
+         * Add an endpoint for events
+         * @description An account may have 20 endpoints besides its webhook of the specification. Each receives the events of its types and filters, as envelopes `{id, type, version, occurredAt, accountId, data}`, signed according to Standard Webhooks with its secret, which is shown only in this response. No endpoint waits for another. 409: an endpoint with this URL and these types exists.
+         *
+         *     Scope: `webhooks` (write). Roles: manager, admin. Sessions need a step-up.
+         */
+        post: operations["createEndpoint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/webhooks/endpoints/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get an endpoint
+         * @description Scope: `webhooks` (read). Roles: viewer, manager, admin.
+         */
+        get: operations["findEndpoint"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete an endpoint and the events that wait for it
+         * @description Scope: `webhooks` (write). Roles: manager, admin. Sessions need a step-up.
+         */
+        delete: operations["deleteEndpoint"];
+        options?: never;
+        head?: never;
+        /**
+         * Change, pause or resume an endpoint
+         * @description Fields that are omitted stay as they are; `headers` replaces all. ACTIVE also enables a disabled endpoint. Of `default` only the status changes here.
+         *
+         *     Scope: `webhooks` (write). Roles: manager, admin. Sessions need a step-up.
+         */
+        patch: operations["updateEndpoint"];
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/webhooks/endpoints/{id}/secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate the secret of an endpoint
+         * @description The new secret is shown only in this response. For 24 hours events carry two signatures.
+         *
+         *     Scope: `webhooks` (write). Roles: manager, admin. Sessions need a step-up.
+         */
+        post: operations["rotateEndpointSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/webhooks/endpoints/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test event to an endpoint
+         * @description Sends one signed sample event, whatever its types and state, and returns the result. It is not repeated and not logged.
+         *
+         *     Scope: `webhooks` (write). Roles: manager, admin.
+         */
+        post: operations["testEndpoint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/webhooks/endpoints/{id}/enable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Enable a disabled or paused endpoint
+         * @description 409 if it is active.
+         *
+         *     Scope: `webhooks` (write). Roles: manager, admin. Sessions need a step-up.
+         */
+        post: operations["enableEndpoint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/partner-gateway/v1/webhooks/delivery-status/deliveries": {
         parameters: {
             query?: never;
@@ -3082,6 +3224,92 @@ export interface paths {
          *     Scope: `webhooks` (write). Roles: manager, admin.
          */
         post: operations["replayWebhookDeliveries"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/webhooks/endpoints/{endpoint}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the events of an endpoint and their delivery, newest first
+         * @description As for the webhook of the account. `default` is that webhook.
+         *
+         *     Scope: `webhooks` (read). Roles: viewer, manager, admin.
+         */
+        get: operations["listEndpointDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/webhooks/endpoints/{endpoint}/deliveries/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get one event of an endpoint with its request and the response to each attempt
+         * @description Scope: `webhooks` (read). Roles: viewer, manager, admin.
+         */
+        get: operations["findEndpointDelivery"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/webhooks/endpoints/{endpoint}/deliveries/{id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send one event to an endpoint again
+         * @description With the same `webhook-id` and content. 409 while it waits for an earlier event of its message.
+         *
+         *     Scope: `webhooks` (write). Roles: manager, admin.
+         */
+        post: operations["replayEndpointDelivery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/webhooks/endpoints/{endpoint}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send the events of a time range to an endpoint again
+         * @description Oldest first, at most 100,000 per call: use narrower ranges for more.
+         *
+         *     Scope: `webhooks` (write). Roles: manager, admin.
+         */
+        post: operations["replayEndpointDeliveries"];
         delete?: never;
         options?: never;
         head?: never;
@@ -5733,6 +5961,244 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "message.sent": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A carrier has taken a message */
+        post: operations["onMessageSentEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "message.delivered": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A message has reached the handset */
+        post: operations["onMessageDeliveredEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "message.failed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A message will not arrive */
+        post: operations["onMessageFailedEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "message.expired": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A message was not delivered in time */
+        post: operations["onMessageExpiredEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "message.cancelled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A message was cancelled before it was sent */
+        post: operations["onMessageCancelledEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "message.read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The recipient has read the message (WhatsApp, RCS) */
+        post: operations["onMessageReadEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "message.received": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Somebody has sent you a message */
+        post: operations["onMessageReceivedEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "consent.changed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A person has opted out of your messages, or in again */
+        post: operations["onConsentChangedEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "campaign.state": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A campaign has started, was paused, resumed or cancelled, or has ended */
+        post: operations["onCampaignStateEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "template.status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A network has changed the status or the quality of a template */
+        post: operations["onTemplateStatusEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "conversation.assigned": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A conversation was assigned to a user, or to nobody */
+        post: operations["onConversationAssignedEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "import.completed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** An import of contacts has ended */
+        post: operations["onImportCompletedEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "export.completed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** An export has ended */
+        post: operations["onExportCompletedEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "webhook.disabled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** An endpoint was disabled because it keeps failing */
+        post: operations["onWebhookDisabledEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export interface components {
     schemas: {
@@ -5809,6 +6275,584 @@ export interface components {
              * @description UTC
              */
             timestamp: string;
+        };
+        MessageSentEvent: {
+            /**
+             * Format: uuid
+             * @description As in `webhook-id`: the same for all endpoints and attempts.
+             */
+            id: string;
+            /** @enum {string} */
+            type: "message.sent";
+            /** @enum {number} */
+            version: 2;
+            /**
+             * Format: date-time
+             * @description UTC
+             */
+            occurredAt: string;
+            accountId: number;
+            data: {
+                /** Format: uuid */
+                messageId: string;
+                customerMessageId: string | null;
+                /** @enum {string} */
+                channel: "SMS" | "RCS" | "WHATSAPP";
+                /** @description The sender. */
+                from: string;
+                /** @description The recipient. */
+                to: string;
+                status: {
+                    /** @enum {integer} */
+                    code: 0 | 1 | 2 | 3 | 4 | 5 | 6 | 9 | 10 | 11 | 12;
+                    /** @enum {string} */
+                    name: "UNKNOWN" | "ACCEPTED" | "REJECTED" | "DELIVERED" | "EXPIRED" | "DELETED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED";
+                };
+                error: {
+                    carrierCode: string | null;
+                    text: string | null;
+                    permanent: boolean | null;
+                    whoseFault: ("sender" | "recipient") | null;
+                } | null;
+                parts: number;
+                price: {
+                    amount: number;
+                    category: string | null;
+                } | null;
+                /** @description How often it was submitted so far. */
+                attempts: number;
+                campaignId: number | null;
+                simulation: boolean;
+            };
+        };
+        MessageDeliveredEvent: {
+            /**
+             * Format: uuid
+             * @description As in `webhook-id`: the same for all endpoints and attempts.
+             */
+            id: string;
+            /** @enum {string} */
+            type: "message.delivered";
+            /** @enum {number} */
+            version: 2;
+            /**
+             * Format: date-time
+             * @description UTC
+             */
+            occurredAt: string;
+            accountId: number;
+            data: {
+                /** Format: uuid */
+                messageId: string;
+                customerMessageId: string | null;
+                /** @enum {string} */
+                channel: "SMS" | "RCS" | "WHATSAPP";
+                /** @description The sender. */
+                from: string;
+                /** @description The recipient. */
+                to: string;
+                status: {
+                    /** @enum {integer} */
+                    code: 0 | 1 | 2 | 3 | 4 | 5 | 6 | 9 | 10 | 11 | 12;
+                    /** @enum {string} */
+                    name: "UNKNOWN" | "ACCEPTED" | "REJECTED" | "DELIVERED" | "EXPIRED" | "DELETED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED";
+                };
+                error: {
+                    carrierCode: string | null;
+                    text: string | null;
+                    permanent: boolean | null;
+                    whoseFault: ("sender" | "recipient") | null;
+                } | null;
+                parts: number;
+                price: {
+                    amount: number;
+                    category: string | null;
+                } | null;
+                /** @description How often it was submitted so far. */
+                attempts: number;
+                campaignId: number | null;
+                simulation: boolean;
+            };
+        };
+        MessageFailedEvent: {
+            /**
+             * Format: uuid
+             * @description As in `webhook-id`: the same for all endpoints and attempts.
+             */
+            id: string;
+            /** @enum {string} */
+            type: "message.failed";
+            /** @enum {number} */
+            version: 2;
+            /**
+             * Format: date-time
+             * @description UTC
+             */
+            occurredAt: string;
+            accountId: number;
+            data: {
+                /** Format: uuid */
+                messageId: string;
+                customerMessageId: string | null;
+                /** @enum {string} */
+                channel: "SMS" | "RCS" | "WHATSAPP";
+                /** @description The sender. */
+                from: string;
+                /** @description The recipient. */
+                to: string;
+                status: {
+                    /** @enum {integer} */
+                    code: 0 | 1 | 2 | 3 | 4 | 5 | 6 | 9 | 10 | 11 | 12;
+                    /** @enum {string} */
+                    name: "UNKNOWN" | "ACCEPTED" | "REJECTED" | "DELIVERED" | "EXPIRED" | "DELETED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED";
+                };
+                error: {
+                    carrierCode: string | null;
+                    text: string | null;
+                    permanent: boolean | null;
+                    whoseFault: ("sender" | "recipient") | null;
+                } | null;
+                parts: number;
+                price: {
+                    amount: number;
+                    category: string | null;
+                } | null;
+                /** @description How often it was submitted so far. */
+                attempts: number;
+                campaignId: number | null;
+                simulation: boolean;
+            };
+        };
+        MessageExpiredEvent: {
+            /**
+             * Format: uuid
+             * @description As in `webhook-id`: the same for all endpoints and attempts.
+             */
+            id: string;
+            /** @enum {string} */
+            type: "message.expired";
+            /** @enum {number} */
+            version: 2;
+            /**
+             * Format: date-time
+             * @description UTC
+             */
+            occurredAt: string;
+            accountId: number;
+            data: {
+                /** Format: uuid */
+                messageId: string;
+                customerMessageId: string | null;
+                /** @enum {string} */
+                channel: "SMS" | "RCS" | "WHATSAPP";
+                /** @description The sender. */
+                from: string;
+                /** @description The recipient. */
+                to: string;
+                status: {
+                    /** @enum {integer} */
+                    code: 0 | 1 | 2 | 3 | 4 | 5 | 6 | 9 | 10 | 11 | 12;
+                    /** @enum {string} */
+                    name: "UNKNOWN" | "ACCEPTED" | "REJECTED" | "DELIVERED" | "EXPIRED" | "DELETED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED";
+                };
+                error: {
+                    carrierCode: string | null;
+                    text: string | null;
+                    permanent: boolean | null;
+                    whoseFault: ("sender" | "recipient") | null;
+                } | null;
+                parts: number;
+                price: {
+                    amount: number;
+                    category: string | null;
+                } | null;
+                /** @description How often it was submitted so far. */
+                attempts: number;
+                campaignId: number | null;
+                simulation: boolean;
+            };
+        };
+        MessageCancelledEvent: {
+            /**
+             * Format: uuid
+             * @description As in `webhook-id`: the same for all endpoints and attempts.
+             */
+            id: string;
+            /** @enum {string} */
+            type: "message.cancelled";
+            /** @enum {number} */
+            version: 2;
+            /**
+             * Format: date-time
+             * @description UTC
+             */
+            occurredAt: string;
+            accountId: number;
+            data: {
+                /** Format: uuid */
+                messageId: string;
+                customerMessageId: string | null;
+                /** @enum {string} */
+                channel: "SMS" | "RCS" | "WHATSAPP";
+                /** @description The sender. */
+                from: string;
+                /** @description The recipient. */
+                to: string;
+                status: {
+                    /** @enum {integer} */
+                    code: 0 | 1 | 2 | 3 | 4 | 5 | 6 | 9 | 10 | 11 | 12;
+                    /** @enum {string} */
+                    name: "UNKNOWN" | "ACCEPTED" | "REJECTED" | "DELIVERED" | "EXPIRED" | "DELETED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED";
+                };
+                error: {
+                    carrierCode: string | null;
+                    text: string | null;
+                    permanent: boolean | null;
+                    whoseFault: ("sender" | "recipient") | null;
+                } | null;
+                parts: number;
+                price: {
+                    amount: number;
+                    category: string | null;
+                } | null;
+                /** @description How often it was submitted so far. */
+                attempts: number;
+                campaignId: number | null;
+                simulation: boolean;
+            };
+        };
+        MessageReadEvent: {
+            /**
+             * Format: uuid
+             * @description As in `webhook-id`: the same for all endpoints and attempts.
+             */
+            id: string;
+            /** @enum {string} */
+            type: "message.read";
+            /** @enum {number} */
+            version: 2;
+            /**
+             * Format: date-time
+             * @description UTC
+             */
+            occurredAt: string;
+            accountId: number;
+            data: {
+                /** Format: uuid */
+                messageId: string;
+                customerMessageId: string | null;
+                /** @enum {string} */
+                channel: "SMS" | "RCS" | "WHATSAPP";
+                /** @description The sender. */
+                from: string;
+                /** @description The recipient. */
+                to: string;
+                status: {
+                    /** @enum {integer} */
+                    code: 0 | 1 | 2 | 3 | 4 | 5 | 6 | 9 | 10 | 11 | 12;
+                    /** @enum {string} */
+                    name: "UNKNOWN" | "ACCEPTED" | "REJECTED" | "DELIVERED" | "EXPIRED" | "DELETED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED";
+                };
+                error: {
+                    carrierCode: string | null;
+                    text: string | null;
+                    permanent: boolean | null;
+                    whoseFault: ("sender" | "recipient") | null;
+                } | null;
+                parts: number;
+                price: {
+                    amount: number;
+                    category: string | null;
+                } | null;
+                /** @description How often it was submitted so far. */
+                attempts: number;
+                campaignId: number | null;
+                simulation: boolean;
+            };
+        };
+        MessageReceivedEvent: {
+            /**
+             * Format: uuid
+             * @description As in `webhook-id`: the same for all endpoints and attempts.
+             */
+            id: string;
+            /** @enum {string} */
+            type: "message.received";
+            /** @enum {number} */
+            version: 2;
+            /**
+             * Format: date-time
+             * @description UTC
+             */
+            occurredAt: string;
+            accountId: number;
+            data: {
+                /** Format: uuid */
+                messageId: string;
+                chatId: string | null;
+                contactId: number | null;
+                /** @enum {string} */
+                channel: "SMS" | "RCS" | "WHATSAPP";
+                /** @description The number of the person, or a user id. */
+                from: string;
+                profileName: string | null;
+                /** @description Your number on SMS and WhatsApp, the id of your agent on RCS. */
+                to: string;
+                /** @description For example, `TEXT`. */
+                messageType: string;
+                /** @description Untrusted: escape it wherever you show it. */
+                text: string;
+                media: {
+                    /** @description Opens the file without credentials for seven days. 404 for the seconds in which it is fetched from the network. */
+                    url: string;
+                    mimeType: string | null;
+                    fileName: string | null;
+                }[];
+                /** @description True for STOP and its like. */
+                isOptOut: boolean;
+                /** @description A pressed button (WhatsApp, RCS). */
+                button?: {
+                    text: string;
+                    /** @description The data that you gave the button. */
+                    payload: string;
+                };
+                /** @description A chosen row of a list (WhatsApp). */
+                list?: {
+                    /** @description The id that you gave the row. */
+                    id: string;
+                    title: string;
+                    description: string;
+                };
+                /** @description A completed form, in its own format (WhatsApp). */
+                flow?: {
+                    name: string;
+                    response: {
+                        [key: string]: unknown;
+                    };
+                };
+                replyTo?: {
+                    /** @description Its id at the network. */
+                    networkId: string;
+                    messageId: string | null;
+                };
+                /** @description True: the person has forwarded it (WhatsApp). */
+                forwarded?: boolean;
+                /** @description The product that the person asks about (WhatsApp). */
+                product?: {
+                    catalogId: string;
+                    productId: string;
+                };
+                referral?: {
+                    /** @description `ad` or `post`. */
+                    sourceType: string;
+                    sourceId: string;
+                    sourceUrl: string;
+                    headline: string;
+                    body: string;
+                    /** @description `image` or `video`. */
+                    mediaType: string;
+                    mediaUrl: string;
+                    thumbnailUrl: string;
+                    /** @description The id of the click, for advertisers' reports to Meta. Empty for posts. */
+                    ctwaClid: string;
+                };
+                location?: {
+                    latitude: number;
+                    longitude: number;
+                    name: string;
+                    address: string;
+                    url: string;
+                };
+                contacts?: {
+                    name: string;
+                    organization: string;
+                    phones: {
+                        /** @description As the card has it. */
+                        phone: string;
+                        type: string;
+                        /** @description The number on WhatsApp in digits, if it is there. */
+                        whatsapp: string;
+                    }[];
+                    emails: string[];
+                }[];
+                order?: {
+                    catalogId: string;
+                    text: string;
+                    items: {
+                        /** @description The id of the product at its seller. */
+                        productId: string;
+                        quantity: number;
+                        /** @description Of one item, in units of the currency. */
+                        itemPrice: number;
+                        currency: string;
+                    }[];
+                };
+            };
+        };
+        ConsentChangedEvent: {
+            /**
+             * Format: uuid
+             * @description As in `webhook-id`: the same for all endpoints and attempts.
+             */
+            id: string;
+            /** @enum {string} */
+            type: "consent.changed";
+            /** @enum {number} */
+            version: 2;
+            /**
+             * Format: date-time
+             * @description UTC
+             */
+            occurredAt: string;
+            accountId: number;
+            data: {
+                /** @description In E.164 format, or a user id of the network. */
+                phoneNumber: string;
+                /** @enum {string} */
+                channel: "SMS" | "RCS" | "WHATSAPP";
+                /** @enum {string} */
+                state: "OPTED_OUT" | "OPTED_IN";
+            };
+        };
+        CampaignStateEvent: {
+            /**
+             * Format: uuid
+             * @description As in `webhook-id`: the same for all endpoints and attempts.
+             */
+            id: string;
+            /** @enum {string} */
+            type: "campaign.state";
+            /** @enum {number} */
+            version: 2;
+            /**
+             * Format: date-time
+             * @description UTC
+             */
+            occurredAt: string;
+            accountId: number;
+            data: {
+                campaignId: number;
+                /** @enum {string} */
+                state: "SENDING" | "PAUSED" | "CANCELLED" | "COMPLETED" | "FAILED";
+                reason: string | null;
+            };
+        };
+        TemplateStatusEvent: {
+            /**
+             * Format: uuid
+             * @description As in `webhook-id`: the same for all endpoints and attempts.
+             */
+            id: string;
+            /** @enum {string} */
+            type: "template.status";
+            /** @enum {number} */
+            version: 2;
+            /**
+             * Format: date-time
+             * @description UTC
+             */
+            occurredAt: string;
+            accountId: number;
+            data: {
+                templateId: string;
+                name: string;
+                language: string;
+                status: string;
+                oldStatus: string;
+                quality: string | null;
+                reason: string | null;
+            };
+        };
+        ConversationAssignedEvent: {
+            /**
+             * Format: uuid
+             * @description As in `webhook-id`: the same for all endpoints and attempts.
+             */
+            id: string;
+            /** @enum {string} */
+            type: "conversation.assigned";
+            /** @enum {number} */
+            version: 2;
+            /**
+             * Format: date-time
+             * @description UTC
+             */
+            occurredAt: string;
+            accountId: number;
+            data: {
+                /** Format: uuid */
+                chatId: string;
+                userId: number | null;
+            };
+        };
+        ImportCompletedEvent: {
+            /**
+             * Format: uuid
+             * @description As in `webhook-id`: the same for all endpoints and attempts.
+             */
+            id: string;
+            /** @enum {string} */
+            type: "import.completed";
+            /** @enum {number} */
+            version: 2;
+            /**
+             * Format: date-time
+             * @description UTC
+             */
+            occurredAt: string;
+            accountId: number;
+            data: {
+                importId: number;
+                /** @enum {string} */
+                status: "COMPLETED" | "FAILED";
+                created: number;
+                updated: number;
+            };
+        };
+        ExportCompletedEvent: {
+            /**
+             * Format: uuid
+             * @description As in `webhook-id`: the same for all endpoints and attempts.
+             */
+            id: string;
+            /** @enum {string} */
+            type: "export.completed";
+            /** @enum {number} */
+            version: 2;
+            /**
+             * Format: date-time
+             * @description UTC
+             */
+            occurredAt: string;
+            accountId: number;
+            data: {
+                /** Format: uuid */
+                exportId: string;
+                /** @enum {string} */
+                status: "COMPLETED" | "FAILED";
+                rows: number | null;
+            };
+        };
+        WebhookDisabledEvent: {
+            /**
+             * Format: uuid
+             * @description As in `webhook-id`: the same for all endpoints and attempts.
+             */
+            id: string;
+            /** @enum {string} */
+            type: "webhook.disabled";
+            /** @enum {number} */
+            version: 2;
+            /**
+             * Format: date-time
+             * @description UTC
+             */
+            occurredAt: string;
+            accountId: number;
+            data: {
+                endpointId: string;
+                reason: string;
+            };
         };
         /** @description Error */
         Error: {
@@ -19759,10 +20803,10 @@ export interface operations {
                          */
                         form: "A" | "B";
                         /**
-                         * @description A disabled webhook receives nothing. PUT its URL (the same one is fine) to enable it again.
+                         * @description A disabled webhook receives nothing, and what is for a paused one waits. PUT its URL (the same one is fine) to enable it again.
                          * @enum {string}
                          */
-                        status: "active" | "disabled";
+                        status: "active" | "paused" | "disabled";
                         disabledReason: string | null;
                         failingSince: string | null;
                         /**
@@ -19818,10 +20862,10 @@ export interface operations {
                          */
                         form: "A" | "B";
                         /**
-                         * @description A disabled webhook receives nothing. PUT its URL (the same one is fine) to enable it again.
+                         * @description A disabled webhook receives nothing, and what is for a paused one waits. PUT its URL (the same one is fine) to enable it again.
                          * @enum {string}
                          */
-                        status: "active" | "disabled";
+                        status: "active" | "paused" | "disabled";
                         disabledReason: string | null;
                         failingSince: string | null;
                         /**
@@ -19893,10 +20937,10 @@ export interface operations {
                          */
                         form: "A" | "B";
                         /**
-                         * @description A disabled webhook receives nothing. PUT its URL (the same one is fine) to enable it again.
+                         * @description A disabled webhook receives nothing, and what is for a paused one waits. PUT its URL (the same one is fine) to enable it again.
                          * @enum {string}
                          */
-                        status: "active" | "disabled";
+                        status: "active" | "paused" | "disabled";
                         disabledReason: string | null;
                         failingSince: string | null;
                         /**
@@ -19984,10 +21028,10 @@ export interface operations {
                          */
                         form: "A" | "B";
                         /**
-                         * @description A disabled webhook receives nothing. PUT its URL (the same one is fine) to enable it again.
+                         * @description A disabled webhook receives nothing, and what is for a paused one waits. PUT its URL (the same one is fine) to enable it again.
                          * @enum {string}
                          */
-                        status: "active" | "disabled";
+                        status: "active" | "paused" | "disabled";
                         disabledReason: string | null;
                         failingSince: string | null;
                         /**
@@ -20053,10 +21097,10 @@ export interface operations {
                          */
                         form: "A" | "B";
                         /**
-                         * @description A disabled webhook receives nothing. PUT its URL (the same one is fine) to enable it again.
+                         * @description A disabled webhook receives nothing, and what is for a paused one waits. PUT its URL (the same one is fine) to enable it again.
                          * @enum {string}
                          */
-                        status: "active" | "disabled";
+                        status: "active" | "paused" | "disabled";
                         disabledReason: string | null;
                         failingSince: string | null;
                         /**
@@ -20138,10 +21182,10 @@ export interface operations {
                          */
                         form: "A" | "B";
                         /**
-                         * @description A disabled webhook receives nothing. PUT its URL (the same one is fine) to enable it again.
+                         * @description A disabled webhook receives nothing, and what is for a paused one waits. PUT its URL (the same one is fine) to enable it again.
                          * @enum {string}
                          */
-                        status: "active" | "disabled";
+                        status: "active" | "paused" | "disabled";
                         disabledReason: string | null;
                         failingSince: string | null;
                         /**
@@ -20287,6 +21331,641 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
+    listEventTypes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        type: string;
+                        version: number;
+                        description: string;
+                        /** @description The JSON Schema of `data`. */
+                        schema: {
+                            [key: string]: unknown;
+                        };
+                    }[];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    listEndpoints: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description `default` is the webhook of `…/webhooks/delivery-status`. */
+                        id: string;
+                        name: string;
+                        url: string;
+                        /**
+                         * @description v1: the payloads of the specification.
+                         * @enum {string}
+                         */
+                        format: "v1" | "v2";
+                        eventTypes: string[];
+                        /** @description All that are given have to hold. An event without such a field (a template has no campaign) passes that filter. */
+                        filters: {
+                            channels?: ("SMS" | "RCS" | "WHATSAPP")[];
+                            /** @description Your senders and numbers, as events name them. */
+                            numbers?: string[];
+                            campaignIds?: number[];
+                            /** @description Of the other person (ISO 3166-1). */
+                            countries?: string[];
+                            /** @description Of sent messages only failed and expired ones; other events are not affected. */
+                            failedOnly?: boolean;
+                        };
+                        /** @description Their names only. */
+                        headers: string[];
+                        /**
+                         * @description Repetitions of failed events: `none`, `short` (four within half an hour) or `full` (ten within 47 hours, the default).
+                         * @enum {string}
+                         */
+                        retry: "none" | "short" | "full";
+                        /**
+                         * @description DISABLED: the receiver returned 410, or every delivery failed for five days. PAUSED: by you.
+                         * @enum {string}
+                         */
+                        state: "ACTIVE" | "PAUSED" | "DISABLED";
+                        reason: string | null;
+                        /**
+                         * Format: date-time
+                         * @description Time since which it has this state.
+                         */
+                        since: string;
+                        failingSince: string | null;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        createdAt: string;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        updatedAt: string;
+                    }[];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    createEndpoint: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description An https URL with port 443 or 8443 (unless the operator allows others), without a user name or #fragment, whose host resolves only to public addresses. Checked again at each connection. */
+                    url: string;
+                    name?: string;
+                    /** @description Types such as `message.delivered`; `message.*` are all of that kind, `*` are all. Types added later are not among them. */
+                    eventTypes: string[];
+                    /** @description All that are given have to hold. An event without such a field (a template has no campaign) passes that filter. */
+                    filters?: {
+                        channels?: ("SMS" | "RCS" | "WHATSAPP")[];
+                        /** @description Your senders and numbers, as events name them. */
+                        numbers?: string[];
+                        campaignIds?: number[];
+                        /** @description Of the other person (ISO 3166-1). */
+                        countries?: string[];
+                        /** @description Of sent messages only failed and expired ones; other events are not affected. */
+                        failedOnly?: boolean;
+                    };
+                    /** @description Up to 10 headers of up to 1,024 characters that each request has in addition. Not `webhook-…`, `content-…`, `host` and the like. Stored encrypted, and never shown again. */
+                    headers?: {
+                        [key: string]: string;
+                    };
+                    /**
+                     * @description Repetitions of failed events: `none`, `short` (four within half an hour) or `full` (ten within 47 hours, the default).
+                     * @enum {string}
+                     */
+                    retry?: "none" | "short" | "full";
+                    /** @enum {string} */
+                    format?: "v2";
+                };
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description `default` is the webhook of `…/webhooks/delivery-status`. */
+                        id: string;
+                        name: string;
+                        url: string;
+                        /**
+                         * @description v1: the payloads of the specification.
+                         * @enum {string}
+                         */
+                        format: "v1" | "v2";
+                        eventTypes: string[];
+                        /** @description All that are given have to hold. An event without such a field (a template has no campaign) passes that filter. */
+                        filters: {
+                            channels?: ("SMS" | "RCS" | "WHATSAPP")[];
+                            /** @description Your senders and numbers, as events name them. */
+                            numbers?: string[];
+                            campaignIds?: number[];
+                            /** @description Of the other person (ISO 3166-1). */
+                            countries?: string[];
+                            /** @description Of sent messages only failed and expired ones; other events are not affected. */
+                            failedOnly?: boolean;
+                        };
+                        /** @description Their names only. */
+                        headers: string[];
+                        /**
+                         * @description Repetitions of failed events: `none`, `short` (four within half an hour) or `full` (ten within 47 hours, the default).
+                         * @enum {string}
+                         */
+                        retry: "none" | "short" | "full";
+                        /**
+                         * @description DISABLED: the receiver returned 410, or every delivery failed for five days. PAUSED: by you.
+                         * @enum {string}
+                         */
+                        state: "ACTIVE" | "PAUSED" | "DISABLED";
+                        reason: string | null;
+                        /**
+                         * Format: date-time
+                         * @description Time since which it has this state.
+                         */
+                        since: string;
+                        failingSince: string | null;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        createdAt: string;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        updatedAt: string;
+                        /** @description `whsec_…`: verifies the header `webhook-signature` (Standard Webhooks). Shown only once. */
+                        secret: string;
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    findEndpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description `default` is the webhook of `…/webhooks/delivery-status`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description `default` is the webhook of `…/webhooks/delivery-status`. */
+                        id: string;
+                        name: string;
+                        url: string;
+                        /**
+                         * @description v1: the payloads of the specification.
+                         * @enum {string}
+                         */
+                        format: "v1" | "v2";
+                        eventTypes: string[];
+                        /** @description All that are given have to hold. An event without such a field (a template has no campaign) passes that filter. */
+                        filters: {
+                            channels?: ("SMS" | "RCS" | "WHATSAPP")[];
+                            /** @description Your senders and numbers, as events name them. */
+                            numbers?: string[];
+                            campaignIds?: number[];
+                            /** @description Of the other person (ISO 3166-1). */
+                            countries?: string[];
+                            /** @description Of sent messages only failed and expired ones; other events are not affected. */
+                            failedOnly?: boolean;
+                        };
+                        /** @description Their names only. */
+                        headers: string[];
+                        /**
+                         * @description Repetitions of failed events: `none`, `short` (four within half an hour) or `full` (ten within 47 hours, the default).
+                         * @enum {string}
+                         */
+                        retry: "none" | "short" | "full";
+                        /**
+                         * @description DISABLED: the receiver returned 410, or every delivery failed for five days. PAUSED: by you.
+                         * @enum {string}
+                         */
+                        state: "ACTIVE" | "PAUSED" | "DISABLED";
+                        reason: string | null;
+                        /**
+                         * Format: date-time
+                         * @description Time since which it has this state.
+                         */
+                        since: string;
+                        failingSince: string | null;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        createdAt: string;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        updatedAt: string;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    deleteEndpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description `default` is the webhook of `…/webhooks/delivery-status`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    updateEndpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description `default` is the webhook of `…/webhooks/delivery-status`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description An https URL with port 443 or 8443 (unless the operator allows others), without a user name or #fragment, whose host resolves only to public addresses. Checked again at each connection. */
+                    url?: string;
+                    name?: string;
+                    /** @description Types such as `message.delivered`; `message.*` are all of that kind, `*` are all. Types added later are not among them. */
+                    eventTypes?: string[];
+                    /** @description All that are given have to hold. An event without such a field (a template has no campaign) passes that filter. */
+                    filters?: {
+                        channels?: ("SMS" | "RCS" | "WHATSAPP")[];
+                        /** @description Your senders and numbers, as events name them. */
+                        numbers?: string[];
+                        campaignIds?: number[];
+                        /** @description Of the other person (ISO 3166-1). */
+                        countries?: string[];
+                        /** @description Of sent messages only failed and expired ones; other events are not affected. */
+                        failedOnly?: boolean;
+                    };
+                    /** @description Up to 10 headers of up to 1,024 characters that each request has in addition. Not `webhook-…`, `content-…`, `host` and the like. Stored encrypted, and never shown again. */
+                    headers?: {
+                        [key: string]: string;
+                    };
+                    /**
+                     * @description Repetitions of failed events: `none`, `short` (four within half an hour) or `full` (ten within 47 hours, the default).
+                     * @enum {string}
+                     */
+                    retry?: "none" | "short" | "full";
+                    /**
+                     * @description PAUSED: events wait, as long as `retry` allows.
+                     * @enum {string}
+                     */
+                    status?: "ACTIVE" | "PAUSED";
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description `default` is the webhook of `…/webhooks/delivery-status`. */
+                        id: string;
+                        name: string;
+                        url: string;
+                        /**
+                         * @description v1: the payloads of the specification.
+                         * @enum {string}
+                         */
+                        format: "v1" | "v2";
+                        eventTypes: string[];
+                        /** @description All that are given have to hold. An event without such a field (a template has no campaign) passes that filter. */
+                        filters: {
+                            channels?: ("SMS" | "RCS" | "WHATSAPP")[];
+                            /** @description Your senders and numbers, as events name them. */
+                            numbers?: string[];
+                            campaignIds?: number[];
+                            /** @description Of the other person (ISO 3166-1). */
+                            countries?: string[];
+                            /** @description Of sent messages only failed and expired ones; other events are not affected. */
+                            failedOnly?: boolean;
+                        };
+                        /** @description Their names only. */
+                        headers: string[];
+                        /**
+                         * @description Repetitions of failed events: `none`, `short` (four within half an hour) or `full` (ten within 47 hours, the default).
+                         * @enum {string}
+                         */
+                        retry: "none" | "short" | "full";
+                        /**
+                         * @description DISABLED: the receiver returned 410, or every delivery failed for five days. PAUSED: by you.
+                         * @enum {string}
+                         */
+                        state: "ACTIVE" | "PAUSED" | "DISABLED";
+                        reason: string | null;
+                        /**
+                         * Format: date-time
+                         * @description Time since which it has this state.
+                         */
+                        since: string;
+                        failingSince: string | null;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        createdAt: string;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        updatedAt: string;
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    rotateEndpointSecret: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description `default` is the webhook of `…/webhooks/delivery-status`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description `whsec_…`: verifies the header `webhook-signature` (Standard Webhooks). Shown only once. */
+                        secret: string;
+                        previousSecretUntil: string | null;
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    testEndpoint: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description `default` is the webhook of `…/webhooks/delivery-status`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description The receiver responded with 2xx within 5 seconds. */
+                        acknowledged: boolean;
+                        status: number | null;
+                        durationMs: number;
+                        error: string | null;
+                        answer: string | null;
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    enableEndpoint: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description `default` is the webhook of `…/webhooks/delivery-status`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description `default` is the webhook of `…/webhooks/delivery-status`. */
+                        id: string;
+                        name: string;
+                        url: string;
+                        /**
+                         * @description v1: the payloads of the specification.
+                         * @enum {string}
+                         */
+                        format: "v1" | "v2";
+                        eventTypes: string[];
+                        /** @description All that are given have to hold. An event without such a field (a template has no campaign) passes that filter. */
+                        filters: {
+                            channels?: ("SMS" | "RCS" | "WHATSAPP")[];
+                            /** @description Your senders and numbers, as events name them. */
+                            numbers?: string[];
+                            campaignIds?: number[];
+                            /** @description Of the other person (ISO 3166-1). */
+                            countries?: string[];
+                            /** @description Of sent messages only failed and expired ones; other events are not affected. */
+                            failedOnly?: boolean;
+                        };
+                        /** @description Their names only. */
+                        headers: string[];
+                        /**
+                         * @description Repetitions of failed events: `none`, `short` (four within half an hour) or `full` (ten within 47 hours, the default).
+                         * @enum {string}
+                         */
+                        retry: "none" | "short" | "full";
+                        /**
+                         * @description DISABLED: the receiver returned 410, or every delivery failed for five days. PAUSED: by you.
+                         * @enum {string}
+                         */
+                        state: "ACTIVE" | "PAUSED" | "DISABLED";
+                        reason: string | null;
+                        /**
+                         * Format: date-time
+                         * @description Time since which it has this state.
+                         */
+                        since: string;
+                        failingSince: string | null;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        createdAt: string;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        updatedAt: string;
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
     listWebhookDeliveries: {
         parameters: {
             query?: {
@@ -20296,12 +21975,12 @@ export interface operations {
                 limit?: number;
                 /** @description PENDING: another attempt follows. DELIVERED: acknowledged. DEAD: given up; it can be replayed. */
                 status?: "PENDING" | "DELIVERED" | "DEAD";
-                eventType?: "DELIVERY" | "READ" | "INBOUND";
                 messageId?: string;
                 /** @description ISO 8601 with offset: events from then on. */
                 since?: string;
                 /** @description ISO 8601 with offset: events before then. */
                 until?: string;
+                eventType?: "DELIVERY" | "READ" | "INBOUND";
             };
             header?: never;
             path?: never;
@@ -20317,15 +21996,15 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: {
+                            /** @enum {string} */
+                            eventType: "DELIVERY" | "READ" | "INBOUND";
+                            /** Format: uuid */
+                            messageId: string;
                             /**
                              * Format: uuid
                              * @description The `webhook-id` of the event, the same at every attempt.
                              */
                             id: string;
-                            /** @enum {string} */
-                            eventType: "DELIVERY" | "READ" | "INBOUND";
-                            /** Format: uuid */
-                            messageId: string;
                             statusCode: number | null;
                             /**
                              * @description PENDING: another attempt follows. DELIVERED: acknowledged. DEAD: given up; it can be replayed.
@@ -20383,15 +22062,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @enum {string} */
+                        eventType: "DELIVERY" | "READ" | "INBOUND";
+                        /** Format: uuid */
+                        messageId: string;
                         /**
                          * Format: uuid
                          * @description The `webhook-id` of the event, the same at every attempt.
                          */
                         id: string;
-                        /** @enum {string} */
-                        eventType: "DELIVERY" | "READ" | "INBOUND";
-                        /** Format: uuid */
-                        messageId: string;
                         statusCode: number | null;
                         /**
                          * @description PENDING: another attempt follows. DELIVERED: acknowledged. DEAD: given up; it can be replayed.
@@ -20469,15 +22148,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @enum {string} */
+                        eventType: "DELIVERY" | "READ" | "INBOUND";
+                        /** Format: uuid */
+                        messageId: string;
                         /**
                          * Format: uuid
                          * @description The `webhook-id` of the event, the same at every attempt.
                          */
                         id: string;
-                        /** @enum {string} */
-                        eventType: "DELIVERY" | "READ" | "INBOUND";
-                        /** Format: uuid */
-                        messageId: string;
                         statusCode: number | null;
                         /**
                          * @description PENDING: another attempt follows. DELIVERED: acknowledged. DEAD: given up; it can be replayed.
@@ -20572,6 +22251,308 @@ export interface operations {
             };
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    listEndpointDeliveries: {
+        parameters: {
+            query?: {
+                /** @description Page number, from 0. */
+                page?: number;
+                /** @description Entries per page. */
+                limit?: number;
+                /** @description PENDING: another attempt follows. DELIVERED: acknowledged. DEAD: given up; it can be replayed. */
+                status?: "PENDING" | "DELIVERED" | "DEAD";
+                messageId?: string;
+                /** @description ISO 8601 with offset: events from then on. */
+                since?: string;
+                /** @description ISO 8601 with offset: events before then. */
+                until?: string;
+                eventType?: "message.sent" | "message.delivered" | "message.failed" | "message.expired" | "message.cancelled" | "message.read" | "message.received" | "consent.changed" | "campaign.state" | "template.status" | "conversation.assigned" | "import.completed" | "export.completed" | "webhook.disabled";
+            };
+            header?: never;
+            path: {
+                /** @description `default` is the webhook of `…/webhooks/delivery-status`. */
+                endpoint: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @enum {string} */
+                            eventType: "message.sent" | "message.delivered" | "message.failed" | "message.expired" | "message.cancelled" | "message.read" | "message.received" | "consent.changed" | "campaign.state" | "template.status" | "conversation.assigned" | "import.completed" | "export.completed" | "webhook.disabled";
+                            messageId: string | null;
+                            /**
+                             * Format: uuid
+                             * @description The `webhook-id` of the event, the same at every attempt.
+                             */
+                            id: string;
+                            statusCode: number | null;
+                            /**
+                             * @description PENDING: another attempt follows. DELIVERED: acknowledged. DEAD: given up; it can be replayed.
+                             * @enum {string}
+                             */
+                            status: "PENDING" | "DELIVERED" | "DEAD";
+                            /** @description Attempts since the event was created or last replayed. */
+                            attempts: number;
+                            responseCode: number | null;
+                            durationMs: number | null;
+                            failure: string | null;
+                            nextAttemptAt: string | null;
+                            /**
+                             * Format: date-time
+                             * @description UTC
+                             */
+                            createdAt: string;
+                            /**
+                             * Format: date-time
+                             * @description UTC
+                             */
+                            updatedAt: string;
+                        }[];
+                        page: number;
+                        limit: number;
+                        /** @description Exact number of entries on all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    findEndpointDelivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description `default` is the webhook of `…/webhooks/delivery-status`. */
+                endpoint: string;
+                /** @description The id of the event. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        eventType: "message.sent" | "message.delivered" | "message.failed" | "message.expired" | "message.cancelled" | "message.read" | "message.received" | "consent.changed" | "campaign.state" | "template.status" | "conversation.assigned" | "import.completed" | "export.completed" | "webhook.disabled";
+                        messageId: string | null;
+                        /**
+                         * Format: uuid
+                         * @description The `webhook-id` of the event, the same at every attempt.
+                         */
+                        id: string;
+                        statusCode: number | null;
+                        /**
+                         * @description PENDING: another attempt follows. DELIVERED: acknowledged. DEAD: given up; it can be replayed.
+                         * @enum {string}
+                         */
+                        status: "PENDING" | "DELIVERED" | "DEAD";
+                        /** @description Attempts since the event was created or last replayed. */
+                        attempts: number;
+                        responseCode: number | null;
+                        durationMs: number | null;
+                        failure: string | null;
+                        nextAttemptAt: string | null;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        createdAt: string;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        updatedAt: string;
+                        request: {
+                            /** @enum {string} */
+                            method: "POST";
+                            url: string;
+                            headers: {
+                                [key: string]: string;
+                            };
+                            body: string;
+                        } | null;
+                        /** @description All attempts, oldest first, including those before a replay. */
+                        log: {
+                            /**
+                             * Format: date-time
+                             * @description UTC; when it began.
+                             */
+                            at: string;
+                            responseCode: number | null;
+                            durationMs: number | null;
+                            failure: string | null;
+                            answer: string | null;
+                        }[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    replayEndpointDelivery: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description `default` is the webhook of `…/webhooks/delivery-status`. */
+                endpoint: string;
+                /** @description The id of the event. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        eventType: "message.sent" | "message.delivered" | "message.failed" | "message.expired" | "message.cancelled" | "message.read" | "message.received" | "consent.changed" | "campaign.state" | "template.status" | "conversation.assigned" | "import.completed" | "export.completed" | "webhook.disabled";
+                        messageId: string | null;
+                        /**
+                         * Format: uuid
+                         * @description The `webhook-id` of the event, the same at every attempt.
+                         */
+                        id: string;
+                        statusCode: number | null;
+                        /**
+                         * @description PENDING: another attempt follows. DELIVERED: acknowledged. DEAD: given up; it can be replayed.
+                         * @enum {string}
+                         */
+                        status: "PENDING" | "DELIVERED" | "DEAD";
+                        /** @description Attempts since the event was created or last replayed. */
+                        attempts: number;
+                        responseCode: number | null;
+                        durationMs: number | null;
+                        failure: string | null;
+                        nextAttemptAt: string | null;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        createdAt: string;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        updatedAt: string;
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    replayEndpointDeliveries: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description `default` is the webhook of `…/webhooks/delivery-status`. */
+                endpoint: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * Format: date-time
+                     * @description ISO 8601 with offset: events from then on.
+                     */
+                    since: string;
+                    /**
+                     * Format: date-time
+                     * @description ISO 8601 with offset: events before then. Default: now.
+                     */
+                    until?: string;
+                    /**
+                     * @description Default: DEAD.
+                     * @enum {string}
+                     */
+                    status?: "PENDING" | "DELIVERED" | "DEAD";
+                };
+            };
+        };
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Number of events to be sent again. */
+                        replayed: number;
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
             409: components["responses"]["Error409"];
             413: components["responses"]["Error413"];
             415: components["responses"]["Error415"];
@@ -24026,7 +26007,7 @@ export interface operations {
                             /** @description URL without the query, which often contains a token. */
                             url: string;
                             /** @enum {string} */
-                            status: "active" | "disabled";
+                            status: "active" | "paused" | "disabled";
                             failingSince: string | null;
                             disabledReason: string | null;
                             /** @description Events that wait for an attempt. */
@@ -24170,7 +26151,7 @@ export interface operations {
                             /** @description URL without the query, which often contains a token. */
                             url: string;
                             /** @enum {string} */
-                            status: "active" | "disabled";
+                            status: "active" | "paused" | "disabled";
                             failingSince: string | null;
                             disabledReason: string | null;
                             /** @description Events that wait for an attempt. */
@@ -29392,6 +31373,314 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["InboundEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx within 5 seconds acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onMessageSentEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MessageSentEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx within 5 seconds acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onMessageDeliveredEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MessageDeliveredEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx within 5 seconds acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onMessageFailedEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MessageFailedEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx within 5 seconds acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onMessageExpiredEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MessageExpiredEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx within 5 seconds acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onMessageCancelledEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MessageCancelledEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx within 5 seconds acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onMessageReadEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MessageReadEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx within 5 seconds acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onMessageReceivedEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MessageReceivedEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx within 5 seconds acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onConsentChangedEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConsentChangedEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx within 5 seconds acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onCampaignStateEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CampaignStateEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx within 5 seconds acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onTemplateStatusEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TemplateStatusEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx within 5 seconds acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onConversationAssignedEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConversationAssignedEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx within 5 seconds acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onImportCompletedEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ImportCompletedEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx within 5 seconds acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onExportCompletedEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExportCompletedEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx within 5 seconds acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onWebhookDisabledEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookDisabledEvent"];
             };
         };
         responses: {

@@ -14,8 +14,14 @@ export type Channel = DeliveryEvent['channel'];
 
 type Body = webhooks[keyof webhooks]['post']['requestBody']['content']['application/json'];
 
-/** An event of a webhook. The types differ in `eventType`; a StatusEvent has none. */
-export type WebhookEvent = Readonly<Exclude<Body, Schemas['StatusEvent']>> | StatusEvent;
+/** The envelopes of endpoints that were added at `…/webhooks/endpoints`; they differ in `type`. */
+export type EndpointEvent = Readonly<Extract<Body, { type: string }>> & { readonly eventType?: never };
+
+/** An event. Those of a webhook differ in `eventType`; a StatusEvent and an EndpointEvent have none. */
+export type WebhookEvent =
+  | Readonly<Exclude<Body, Schemas['StatusEvent'] | { type: string }>>
+  | StatusEvent
+  | EndpointEvent;
 
 /** A callback that is not from your Heliograph, or is too old. Answer it with 400 or 401. */
 export class WebhookError extends Error {

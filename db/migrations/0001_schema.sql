@@ -2898,7 +2898,9 @@ CREATE TABLE webhook_delivery (
   failures jsonb DEFAULT '[]'::jsonb NOT NULL,
   tried_at timestamp with time zone,
   answer text,
-  CONSTRAINT webhook_delivery_pkey PRIMARY KEY (account_id, id),
+  endpoint bigint DEFAULT 0 NOT NULL,
+  data jsonb,
+  CONSTRAINT webhook_delivery_pkey PRIMARY KEY (account_id, id, endpoint),
   CONSTRAINT webhook_delivery_state_check CHECK ((state = ANY (ARRAY['PENDING'::text, 'DELIVERED'::text, 'DEAD'::text])))
 ) PARTITION BY RANGE (id);
 
@@ -2926,12 +2928,23 @@ CREATE TABLE webhook_endpoint (
   failing_since timestamp with time zone,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   updated_at timestamp with time zone DEFAULT now() NOT NULL,
-  CONSTRAINT webhook_endpoint_pkey PRIMARY KEY (account_id),
+  ref bigint GENERATED ALWAYS AS (CASE WHEN (form = 'V2'::text) THEN id ELSE (0)::bigint END) STORED NOT NULL,
+  name text DEFAULT 'default'::text NOT NULL,
+  event_types text[] DEFAULT '{}'::text[] NOT NULL,
+  kinds text[] DEFAULT '{DELIVERY,READ,INBOUND}'::text[] NOT NULL,
+  statuses smallint[],
+  filters jsonb DEFAULT '{}'::jsonb NOT NULL,
+  headers bytea,
+  retry text DEFAULT 'full'::text NOT NULL,
+  shows_amounts boolean DEFAULT false NOT NULL,
+  since timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT webhook_endpoint_pkey PRIMARY KEY (account_id, ref),
   CONSTRAINT webhook_endpoint_check CHECK (((previous_secret IS NULL) = (previous_secret_until IS NULL))),
   CONSTRAINT webhook_endpoint_check1 CHECK (((status = 'disabled'::text) = (disabled_reason IS NOT NULL))),
-  CONSTRAINT webhook_endpoint_form_check CHECK ((form = ANY (ARRAY['A'::text, 'B'::text]))),
+  CONSTRAINT webhook_endpoint_form_check CHECK ((form = ANY (ARRAY['A'::text, 'B'::text, 'V2'::text]))),
   CONSTRAINT webhook_endpoint_method_check CHECK ((method = 'POST'::text)),
-  CONSTRAINT webhook_endpoint_status_check CHECK ((status = ANY (ARRAY['active'::text, 'disabled'::text]))),
+  CONSTRAINT webhook_endpoint_retry_check CHECK ((retry = ANY (ARRAY['none'::text, 'short'::text, 'full'::text]))),
+  CONSTRAINT webhook_endpoint_status_check CHECK ((status = ANY (ARRAY['active'::text, 'paused'::text, 'disabled'::text]))),
   CONSTRAINT webhook_endpoint_url_check CHECK ((length(url) <= 2048))
 );
 
@@ -2951,12 +2964,14 @@ CREATE TABLE webhook_outbox (
   at timestamp with time zone[] NOT NULL,
   errors text[] NOT NULL,
   priority smallint DEFAULT 1 NOT NULL,
+  endpoint bigint DEFAULT '-1'::integer NOT NULL,
+  data jsonb,
   CONSTRAINT webhook_outbox_pkey PRIMARY KEY (id)
 );
 
 ALTER TABLE webhook_outbox ALTER COLUMN message_ids SET STORAGE EXTERNAL;
 
-CREATE INDEX webhook_outbox_account ON webhook_outbox USING btree (account_id, priority, id);
+CREATE INDEX webhook_outbox_account ON webhook_outbox USING btree (account_id, endpoint, priority, id);
 
 ALTER TABLE webhook_outbox ENABLE ROW LEVEL SECURITY;
 
@@ -2970,10 +2985,13 @@ CREATE TABLE webhook_retry (
   message_id uuid NOT NULL,
   seq bigint DEFAULT nextval('webhook_outbox_id_seq'::regclass) NOT NULL,
   due_at timestamp with time zone,
-  CONSTRAINT webhook_retry_pkey PRIMARY KEY (account_id, id)
+  endpoint bigint DEFAULT 0 NOT NULL,
+  CONSTRAINT webhook_retry_pkey PRIMARY KEY (account_id, id, endpoint)
 );
 
 CREATE INDEX webhook_retry_due ON webhook_retry USING btree (account_id, due_at) WHERE (due_at IS NOT NULL);
+
+CREATE INDEX webhook_retry_endpoint ON webhook_retry USING btree (account_id, endpoint, due_at) WHERE (due_at IS NOT NULL);
 
 CREATE INDEX webhook_retry_message ON webhook_retry USING btree (account_id, message_id, seq);
 

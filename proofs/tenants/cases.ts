@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { CAMPAIGN_CASES } from './campaign-cases.ts';
 import type { Case } from './case.ts';
 import { OPERATOR_CASES } from './operator-cases.ts';
-import { contactOf, fieldOf, type Party, PICTURE, webhookOf } from './things.ts';
+import { contactOf, endpointOf, fieldOf, type Party, PICTURE, webhookOf } from './things.ts';
 
 const PG = '/api/partner-gateway/v1';
 const MS = '/api/message-server';
@@ -309,6 +309,26 @@ export const CASES: Readonly<Record<string, Case>> = {
   [`GET ${PG}/webhooks/delivery-status/deliveries/:id`]: { ids: { 'path.id': 'webhookEvent' } },
   [`POST ${PG}/webhooks/delivery-status/deliveries/:id/replay`]: { ids: { 'path.id': 'webhookEvent' } },
   [`POST ${PG}/webhooks/delivery-status/replay`]: { body: () => ({ since: '2026-01-01T00:00:00Z' }) },
+  [`GET ${PG}/webhooks/event-types`]: NO_IDS,
+  [`POST ${PG}/webhooks/endpoints`]: { body: endpointOf },
+  [`GET ${PG}/webhooks/endpoints`]: NO_IDS,
+  [`GET ${PG}/webhooks/endpoints/:id`]: { ids: { 'path.id': 'endpoint' } },
+  [`PATCH ${PG}/webhooks/endpoints/:id`]: { ids: { 'path.id': 'endpoint' }, body: () => ({ name: 'x' }) },
+  [`POST ${PG}/webhooks/endpoints/:id/secret`]: { ids: { 'path.id': 'endpoint' } },
+  [`POST ${PG}/webhooks/endpoints/:id/test`]: { ids: { 'path.id': 'endpoint' } },
+  [`POST ${PG}/webhooks/endpoints/:id/enable`]: { ids: { 'path.id': 'endpoint' } },
+  [`DELETE ${PG}/webhooks/endpoints/:id`]: { ids: { 'path.id': 'endpoint' } },
+  [`GET ${PG}/webhooks/endpoints/:endpoint/deliveries`]: { ids: { 'path.endpoint': 'endpoint' } },
+  [`GET ${PG}/webhooks/endpoints/:endpoint/deliveries/:id`]: {
+    ids: { 'path.endpoint': 'endpoint', 'path.id': 'endpointEvent' },
+  },
+  [`POST ${PG}/webhooks/endpoints/:endpoint/deliveries/:id/replay`]: {
+    ids: { 'path.endpoint': 'endpoint', 'path.id': 'endpointEvent' },
+  },
+  [`POST ${PG}/webhooks/endpoints/:endpoint/replay`]: {
+    ids: { 'path.endpoint': 'endpoint' },
+    body: () => ({ since: '2026-01-01T00:00:00Z' }),
+  },
   'POST /api/webhooks/delivery-status': { body: statusWebhookOf },
   'GET /api/webhooks/delivery-status': NO_IDS,
   'PUT /api/webhooks/delivery-status': { body: statusWebhookOf },

@@ -74,6 +74,11 @@ export const campaignOf = (party: Pick<Party, 'token'>) => ({
 });
 
 /** An endpoint on which nothing listens. */
+export const endpointOf = ({ token }: Party) => ({
+  url: `https://127.0.0.1:8443/${token}/${randomUUID()}`,
+  eventTypes: ['webhook.disabled'],
+  name: token,
+});
 export const webhookOf = ({ token }: Party) => ({ callbackUrl: `https://127.0.0.1:8443/${token}` });
 
 const NETWORK_BY_TOKEN = new Map([
@@ -360,6 +365,19 @@ export const MAKERS = {
       await pool.query(
         `INSERT INTO webhook_delivery (account_id, id, message_id, kind, at, state, attempts, failure)
          VALUES ($1, $2, $3, 'READ', now(), 'DEAD', 11, $4)`,
+        [accountId, id, randomUUIDv7(), `as ${token} said`],
+      );
+      return id;
+    },
+    unknown: () => randomUUIDv7(),
+  },
+  endpoint: { make: (p) => create(p, `${PG}/webhooks/endpoints`, endpointOf(p), 'id'), unknown: unknownNumber },
+  endpointEvent: {
+    async make({ pool, accountId, token }) {
+      const id = randomUUIDv7();
+      await pool.query(
+        `INSERT INTO webhook_delivery (account_id, id, message_id, kind, at, state, attempts, failure, endpoint)
+         SELECT $1, $2, $3, 'READ', now(), 'DEAD', 11, $4, coalesce(max(ref), 0) FROM webhook_endpoint WHERE account_id = $1`,
         [accountId, id, randomUUIDv7(), `as ${token} said`],
       );
       return id;

@@ -10,6 +10,7 @@ import { type Findings, judge, type Mode, type Proof, type Run } from '../lib/pr
 import { openStage, type Stage } from '../lib/stage.ts';
 import { compare, type Expected, type Undelivered } from './compare.ts';
 import { type Behaviour, type Receivers, startReceivers } from './receivers.ts';
+import { addEndpoints, compareSeveral, countAccepted, countWanted } from './several.ts';
 
 const WORKERS = 2;
 const STALL_TIMEOUT_MS = 30_000;
@@ -64,7 +65,10 @@ async function prove(run: Run): Promise<Findings> {
     ...(await simulate(accounts.flaky.client, 'flaky', each)),
     ...(await simulate(accounts.hostile.client, 'hostile', size.hostile)),
   ];
-  run.log(`${expected.length} messages are accepted; ${WORKERS} workers start`);
+  const { client: several } = await stage.newAccount({ plan: 'unlimited' });
+  const severalSecrets = await addEndpoints(several, receivers.urlOfEndpoint);
+  const ofSeveral = await simulate(several, 'good', Math.ceil(each / 2));
+  run.log(`${expected.length + ofSeveral.length} messages are accepted; ${WORKERS} workers start`);
 
   const crew = await startCrew(run, stage, WORKERS);
   const postgresKills = run.databaseUrl === null ? size.postgresKills : 0;
@@ -72,7 +76,11 @@ async function prove(run: Run): Promise<Findings> {
   const wanted = 2 * 2 * each;
   const kills = await killDuring(run, stage, { crew, receivers, wanted, kills: size.kills, postgresKills });
   await crew.allStarted();
-  await untilOrStalled(receivers, () => acknowledged(receivers) >= wanted);
+  const wantedOfSeveral = countWanted(ofSeveral);
+  await untilOrStalled(
+    receivers,
+    () => acknowledged(receivers) >= wanted && countAccepted(receivers.several) >= wantedOfSeveral,
+  );
   receivers.goAway();
   // A new worker polls at once; the others may be in a pause of up to a minute.
   for (let n = 0; n < WORKERS; n++) await crew.killOne();
@@ -83,9 +91,13 @@ async function prove(run: Run): Promise<Findings> {
   const secrets = { good: accounts.good.secret, flaky: accounts.flaky.secret, hostile: accounts.hostile.secret };
   const dead = await countDead(accounts.hostile.client);
   const { undelivered, ...counts } = compare(expected, receivers.received, secrets);
+  const endpoints = compareSeveral(ofSeveral, receivers.several, severalSecrets);
   for (const event of undelivered.slice(0, UNDELIVERED_SHOWN)) run.log(await historyOf(stage, receivers, event));
   const figures = {
     ...counts,
+    endpointEvents: wantedOfSeveral,
+    endpointRequests: receivers.several.length,
+    ...Object.fromEntries(Object.entries(endpoints).map(([name, count]) => [`endpoints.${name}`, count])),
     undelivered: undelivered.length,
     dead,
     left,
@@ -100,6 +112,10 @@ async function prove(run: Run): Promise<Findings> {
     'no event was invented': figures.invented === 0,
     'an event keeps its id': figures.withSeveralIds === 0,
     'an independent library verifies every signature': figures.badSignatures === 0,
+    'each endpoint gets exactly the events of its types and filters': endpoints.missing + endpoints.unwanted === 0,
+    'each endpoint gets the events of a message in order': endpoints.outOfOrder === 0,
+    'all endpoints get an event under one id, each signed with its own secret':
+      endpoints.withSeveralIds + endpoints.unsigned === 0,
     'all kills took place': crew.kills === size.kills + WORKERS && kills.postgres === postgresKills,
   });
 }
@@ -187,8 +203,8 @@ async function killDuring(run: Run, stage: Stage, killing: KillPlan): Promise<{ 
 }
 
 /** Waits for a condition as long as requests arrive; returns false if they stopped before. */
-const untilOrStalled = ({ received }: Receivers, isThere: () => boolean): Promise<boolean> =>
-  pollUntilDone(() => ({ done: isThere(), progress: received.length }), {
+const untilOrStalled = ({ received, several }: Receivers, isThere: () => boolean): Promise<boolean> =>
+  pollUntilDone(() => ({ done: isThere(), progress: received.length + several.length }), {
     stallTimeoutMs: STALL_TIMEOUT_MS,
     pollMs: POLL_MS,
   });

@@ -15,17 +15,25 @@ export type ReceivedEvent = {
   readonly request: Received;
 };
 
+/** An event that one of several endpoints of an account received. */
+export type SeveralEvent = Omit<ReceivedEvent, 'behaviour'> & { readonly endpoint: string };
+
 export type Receivers = AsyncDisposable & {
   readonly port: number;
   readonly urlOf: (behaviour: Behaviour) => string;
   /** Everything received, in the order of arrival. */
   readonly received: readonly ReceivedEvent[];
+  readonly urlOfEndpoint: (name: string) => string;
+  /** Everything that came to the endpoints of the account with several, in the order of arrival. */
+  readonly several: readonly SeveralEvent[];
   /** From now on the hostile receiver answers 410 Gone. */
   goAway(): void;
 };
 
 /** An endless body is not among these: its first 16 KiB count, and the 200 before it acknowledges. */
 const BAD_MANNERS: readonly Manner[] = ['silent', 'close', 'drip', 'drip headers', 'header bomb', 'garbage'];
+/** The beginning of the paths of an account's several endpoints. */
+const SEVERAL = '/several/';
 const REFUSALS = [
   { status: 500 },
   { status: 503, headers: { 'retry-after': '0' } },
@@ -43,12 +51,13 @@ const MAX_REFUSALS = 5;
 export async function startReceivers(run: RandomSource): Promise<Receivers> {
   const receiver: Receiver = await startReceiver();
   const received: ReceivedEvent[] = [];
+  const several: SeveralEvent[] = [];
   const refusals = new Map<string, number>();
   let gone = false;
 
-  function isAcknowledged(behaviour: Behaviour, { headers }: Received): boolean {
+  function isAcknowledged(behaviour: Behaviour, { path, headers }: Received): boolean {
     if (behaviour !== 'flaky') return behaviour === 'good';
-    const id = headers['webhook-id'] ?? '';
+    const id = `${path} ${headers['webhook-id']}`;
     const refused = refusals.get(id) ?? 0;
     if (refused >= MAX_REFUSALS || run.random.next() > 1 / 3) return true;
     refusals.set(id, refused + 1);
@@ -56,6 +65,7 @@ export async function startReceivers(run: RandomSource): Promise<Receivers> {
   }
 
   receiver.answer((request) => {
+    if (request.path.startsWith(SEVERAL)) return answerOfEndpoint(request);
     const behaviour = BEHAVIOURS.find((one) => request.path === `/${one}`) ?? 'hostile';
     const acknowledged = isAcknowledged(behaviour, request);
     received.push({ behaviour, acknowledged, request });
@@ -63,10 +73,20 @@ export async function startReceivers(run: RandomSource): Promise<Receivers> {
     if (behaviour === 'flaky') return oneOf(run, REFUSALS);
     return gone ? { status: 410 } : { manner: oneOf(run, BAD_MANNERS) };
   });
+  function answerOfEndpoint(request: Received) {
+    const endpoint = request.path.slice(SEVERAL.length);
+    const acknowledged = endpoint !== 'dead' && isAcknowledged('flaky', request);
+    several.push({ endpoint, acknowledged, request });
+    if (acknowledged) return { delayMs: 5 };
+    if (endpoint !== 'dead') return oneOf(run, REFUSALS);
+    return gone ? { status: 410 } : { status: 500 };
+  }
   return {
     port: receiver.port,
     urlOf: (behaviour) => `${receiver.url}/${behaviour}`,
+    urlOfEndpoint: (name) => `${receiver.url}${SEVERAL}${name}`,
     received,
+    several,
     goAway() {
       gone = true;
     },

@@ -16,7 +16,7 @@ import { checkSettings, checkTemplates, refuseWithoutScope } from './campaign.ts
 import { deleteDraftOf } from './drafts.ts';
 import { endGoalsOfOtherCategory } from './price-change.ts';
 import { deleteRecipients, deleteRun, listTemplateFaults } from './end.ts';
-import { moveToDiscarded } from './run.ts';
+import { moveToDiscarded, publishState } from './run.ts';
 import {
   CAMPAIGN,
   type CampaignRow,
@@ -147,6 +147,7 @@ export function discardCampaigns(
     for (const { accountId, campaignId, cancelled } of discarded) {
       const action = cancelled ? 'campaign.cancel' : 'campaign.pause';
       await recordAudit(tx, operatorAuthor(accountId, by), { action, subject: `campaign:${campaignId}` });
+      await publishState(tx, { accountId, campaignId }, cancelled ? 'CANCELLED' : 'PAUSED');
       await wakeCampaign(tx, { campaignId });
     }
     return discarded.length;
@@ -168,7 +169,7 @@ export async function pauseCampaign(tx: Db, actor: Author, { id }: Which): Promi
   if (campaign.pausedAt) return;
   await moveToPaused(tx, { accountId: actor.accountId, id });
   await moveChunksToParked(tx, { campaignId: id });
-  await recordAndWake(tx, actor, 'campaign.pause', id);
+  await recordAndWake(tx, actor, 'campaign.pause', { id, state: 'PAUSED' });
 }
 
 /**
@@ -185,7 +186,7 @@ export async function resumeCampaign(tx: Db, actor: Author, { id }: Which): Prom
   if ((await moveFromPaused(tx, { accountId: actor.accountId, id })) === 0) throw refused('the campaign has ended');
   if ((await moveChunksFromParked(tx, { campaignId: id })) > 0)
     await wakeConnections(tx, { ids: await listCampaignConnections(tx, { campaignId: id }) });
-  await recordAndWake(tx, actor, 'campaign.resume', id);
+  await recordAndWake(tx, actor, 'campaign.resume', { id, state: 'SENDING' });
 }
 
 /**
@@ -204,7 +205,7 @@ export async function cancelCampaign(tx: Db, actor: Author, { id }: Which): Prom
   if (campaign.cancelledAt) return;
   await moveToCancelled(tx, { accountId: actor.accountId, id });
   await moveChunksToParked(tx, { campaignId: id });
-  await recordAndWake(tx, actor, 'campaign.cancel', id);
+  await recordAndWake(tx, actor, 'campaign.cancel', { id, state: 'CANCELLED' });
 }
 
 async function claim(tx: Db, { accountId }: Author, id: number): Promise<CampaignRow> {
@@ -213,7 +214,10 @@ async function claim(tx: Db, { accountId }: Author, id: number): Promise<Campaig
   return campaign;
 }
 
-async function recordAndWake(tx: Db, actor: Author, action: string, id: number): Promise<void> {
+type NewState = { readonly id: number; readonly state: 'SENDING' | 'PAUSED' | 'CANCELLED' };
+
+async function recordAndWake(tx: Db, actor: Author, action: string, { id, state }: NewState): Promise<void> {
+  await publishState(tx, { accountId: actor.accountId, campaignId: id }, state);
   await updateJobDueNow(tx, { accountId: actor.accountId, id });
   await wakeCampaign(tx, { campaignId: id });
   await recordAudit(tx, actor, { action, subject: `campaign:${id}` });

@@ -25,6 +25,8 @@ import type { Lookups } from '../messages/prepare.ts';
 import type { Encoding } from '../messages/smart-encoding.ts';
 import { freezeUpTo, settleFrozen } from '../money/credit.ts';
 import type { ListedPrice } from '../money/pricing.ts';
+import type { FactData } from '../webhooks/event-types.ts';
+import { publishFacts } from '../webhooks/outbox.ts';
 import type { SendingMode } from './audience.ts';
 import type { LocalTime } from './hours.ts';
 import { CAMPAIGN, type CampaignStatus, type Fallback, statusAllows, UNFINISHED } from './store.ts';
@@ -323,11 +325,12 @@ export async function updateRunCounters(db: Db, { accountId, campaignId }: Job, 
 
 /** Starts a confirmed campaign: READY becomes SENDING. */
 export async function moveToStarted(db: Db, { accountId, campaignId }: Job): Promise<void> {
-  await exec(
+  const moved = await exec(
     db,
     sql`UPDATE campaign SET status = ${constant(SENDING)}, started_at = now(), failure_reason = NULL
         WHERE account_id = ${accountId} AND id = ${campaignId} AND ${statusAllows('start')} AND confirmed_at IS NOT NULL`,
   );
+  if (moved > 0) await publishState(db, { accountId, campaignId }, 'SENDING');
 }
 
 /** Pauses a campaign for a reason, until a person resumes it. A campaign that is already paused is unchanged. */
@@ -336,11 +339,12 @@ export async function moveToPausedFor(
   { accountId, campaignId }: Job,
   { reason }: { reason: string },
 ): Promise<void> {
-  await exec(
+  const moved = await exec(
     db,
     sql`UPDATE campaign SET paused_at = now(), failure_reason = ${reason}
         WHERE account_id = ${accountId} AND id = ${campaignId} AND status IN (${UNFINISHED}) AND paused_at IS NULL`,
   );
+  if (moved > 0) await publishState(db, { accountId, campaignId }, 'PAUSED', reason);
 }
 
 /** Clears the reason for which a campaign was paused, after a person has resumed it. */
@@ -376,14 +380,26 @@ export async function moveToEnded(
   { accountId, campaignId }: Job,
   { reason }: { reason: string | null },
 ): Promise<void> {
-  await exec(
+  const ended = await maybeOne<{ cancelled: boolean }>(
     db,
     sql`UPDATE campaign
         SET status = CASE WHEN ${reason}::text IS NULL THEN ${constant(COMPLETED)} ELSE ${constant(FAILED)} END,
             failure_reason = ${reason}, paused_at = NULL, completed_at = now()
-        WHERE account_id = ${accountId} AND id = ${campaignId} AND ${statusAllows('complete')}`,
+        WHERE account_id = ${accountId} AND id = ${campaignId} AND ${statusAllows('complete')}
+        RETURNING cancelled_at IS NOT NULL AS cancelled`,
   );
+  if (ended?.cancelled === false)
+    await publishState(db, { accountId, campaignId }, reason === null ? 'COMPLETED' : 'FAILED', reason);
 }
+
+/** Publishes the new state of a campaign to the endpoints of its account. */
+export const publishState = (
+  tx: Db,
+  { accountId, campaignId }: Job,
+  state: FactData<'campaign.state'>['state'],
+  reason: string | null = null,
+): Promise<void> =>
+  publishFacts(tx, [{ accountId, type: 'campaign.state', about: campaignId, data: { campaignId, state, reason } }]);
 
 /**
  * Adds to the reserve of a campaign, or takes from it when `addedMicros` is below zero, and sets the amount of it left

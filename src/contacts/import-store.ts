@@ -2,6 +2,7 @@ import type { Author } from '../accounts/audit.ts';
 import { csvLine } from '../core/csv.ts';
 import { input, insertRows, int, json } from '../core/db/columns.ts';
 import { as, columns, countRows, type Db, exec, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
+import { publishFacts } from '../webhooks/outbox.ts';
 import type { CleaningReport, NameOrder } from './import-cleaning.ts';
 import type { Encoding } from './import-encoding.ts';
 import type { RowFault } from './import-rows.ts';
@@ -114,17 +115,22 @@ export const updateCounts = (
   );
 
 /** Ends an import: as completed, or with a failure as failed. */
-export const moveToEnded = (
+export async function moveToEnded(
   db: Db,
   { accountId, id, failure }: Of & { id: number; failure: string | null },
-): Promise<ImportRow> =>
-  one(
+): Promise<ImportRow> {
+  const ended = await one(
     db,
     sql`UPDATE contact_import SET status = ${failure === null ? 'COMPLETED' : 'FAILED'}, failure = ${failure},
           completed_at = now()
         WHERE account_id = ${accountId} AND id = ${id} AND ${UNFINISHED}
         RETURNING ${IMPORT_IN_LIST}, ${IMPORT_DETAILS}`,
   );
+  const status = failure === null ? 'COMPLETED' : 'FAILED';
+  const data = { importId: id, status, created: ended.created, updated: ended.updated } as const;
+  await publishFacts(db, [{ accountId, type: 'import.completed', about: id, data }]);
+  return ended;
+}
 
 /** Deletes imports of all accounts that ended more than `days` ago, because they contain personal data. */
 export const deleteOldImports = (db: Db, { days }: { days: number }): Promise<number> =>

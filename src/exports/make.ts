@@ -14,6 +14,7 @@ import { type Job, job } from '../core/jobs.ts';
 import type { Log } from '../core/log.ts';
 import { cancelRemovals, insertRemovals, openTemporaryFile, type Storage } from '../core/storage.ts';
 import { HOUR_MS, MINUTE_MS } from '../core/time.ts';
+import { publishFacts } from '../webhooks/outbox.ts';
 import { type Column, countRows, planRows } from './rows.ts';
 import * as db from './store.ts';
 import { deleteOldExports, type ExportRow, findExport } from './store.ts';
@@ -132,9 +133,21 @@ async function failExport(
   log.error({ err, state: `export ${payload.exportId}` }, 'an export failed for good');
   const failure = 'Internal error: the file could not be created';
   await transaction(pool, async (tx) => {
-    if (await end(tx)) await db.moveToFailed(tx, { accountId, id: payload.exportId, failure });
+    if (!(await end(tx))) return;
+    const moved = await db.moveToFailed(tx, { accountId, id: payload.exportId, failure });
+    if (moved === 1) await publishEnd(tx, { accountId, id: payload.exportId }, 'FAILED');
   });
 }
+
+type One = { readonly accountId: number; readonly id: string };
+
+const publishEnd = (
+  tx: Db,
+  { accountId, id }: One,
+  status: 'COMPLETED' | 'FAILED',
+  rows: number | null = null,
+): Promise<void> =>
+  publishFacts(tx, [{ accountId, type: 'export.completed', about: id, data: { exportId: id, status, rows } }]);
 
 type MakeDeps = Omit<SourceDeps, 'standbysUrl'> & {
   readonly pool: Pool;
@@ -180,7 +193,10 @@ async function storeFile({ pool, storage }: MakeDeps, row: ExportRow, { rows, co
   const sizeBytes = await storage.put(fileKey, content, { contentType: contentTypeOf(row.format) });
   await transaction(pool, async (tx) => {
     const written = { accountId, id, fileKey, rows, sizeBytes, hours: AVAILABLE_HOURS };
-    if ((await end(tx)) && (await db.moveToCompleted(tx, written)) === 1) return cancelRemovals(tx, files);
+    if ((await end(tx)) && (await db.moveToCompleted(tx, written)) === 1) {
+      await publishEnd(tx, row, 'COMPLETED', rows);
+      return cancelRemovals(tx, files);
+    }
     // The export was deleted, or another worker has taken it over.
     await insertRemovals(tx, { ...files, afterSeconds: 0 });
   });

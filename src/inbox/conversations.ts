@@ -11,6 +11,7 @@ import type { StatusName } from '../core/message-state.ts';
 import { instant, orNull } from '../core/schema.ts';
 import { DAY_MS } from '../core/time.ts';
 import { findRecords, statusOf } from '../messages/status.ts';
+import { publishFacts } from '../webhooks/outbox.ts';
 import type { ConversationRow } from './listing.ts';
 import type { ConversationOut, MessageOut } from './schema.ts';
 import * as db from './store.ts';
@@ -385,10 +386,18 @@ export const setArchived = (tx: Db, actor: Author, chatId: string, archived: boo
 export async function assign(tx: Db, actor: Author, chatId: string, userId: number | null): Promise<void> {
   if (userId !== null && !(await db.findAssignableUser(tx, { accountId: actor.accountId, userId })))
     throw invalidFields([{ field: 'userId', message: 'no user with this id can be assigned' }]);
-  await changeConversation(tx, actor, chatId, (key) => db.updateAssignee(tx, { ...key, userId }), {
+  await changeConversation(tx, actor, chatId, (key) => moveToAssignee(tx, { ...key, userId }), {
     action: 'conversation.assign',
     detail: { userId },
   });
+}
+
+async function moveToAssignee(tx: Db, assigned: ConversationKey & { readonly userId: number | null }) {
+  const changed = await db.updateAssignee(tx, assigned);
+  const { accountId, chatId, userId } = assigned;
+  if (changed)
+    await publishFacts(tx, [{ accountId, type: 'conversation.assigned', about: chatId, data: { chatId, userId } }]);
+  return changed;
 }
 
 type ConversationKey = { readonly accountId: number; readonly chatId: string };

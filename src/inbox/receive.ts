@@ -267,9 +267,9 @@ const describe = ({ media: { mimeType, fileName } }: PendingFile): ThreadMedia =
   fileName,
 });
 
-async function store(deps: FetchDeps, { accountId, payload: { media } }: Job<PendingFile>, bytes: Buffer) {
+async function store(deps: FetchDeps, { accountId, payload: { id, media } }: Job<PendingFile>, bytes: Buffer) {
   const content = [bytes];
-  const file = { accountId, maxBytes: MAX_BYTES, name: media.fileName ?? '' };
+  const file = { accountId, maxBytes: MAX_BYTES, name: media.fileName ?? '', mediaKey: id };
   const stored = await storeInbound(deps, { ...file, content: iterate(content) });
   return stored.ok ? { mediaId: stored.id, mimeType: stored.mimeType } : null;
 }

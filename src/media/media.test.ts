@@ -6,6 +6,7 @@ import { runJobs } from '../../test/support/jobs.ts';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { operatorAuthor } from '../accounts/audit.ts';
 import { exec, many, one, sql } from '../core/db/query.ts';
+import { newId } from '../core/ids.ts';
 import { createSecretKey } from '../core/secrets.ts';
 import { createLinkSigner, createLocalStorage, fileRemoval, type Storage } from '../core/storage.ts';
 import { createAccount } from '../operate/account-commands.ts';
@@ -52,7 +53,7 @@ async function* pieces(...texts: readonly (string | Buffer)[]): AsyncGenerator<U
   for (const text of texts) yield Buffer.from(text);
 }
 const inbound = (content: AsyncIterable<Uint8Array>, maxBytes = 1000) =>
-  storeInbound({ pool, storage }, { accountId, content, maxBytes, name: 'photo\0' });
+  storeInbound({ pool, storage }, { accountId, content, maxBytes, name: 'photo\0', mediaKey: newId() });
 
 test('a file to send has a URL for its account only, the same for an hour and valid for a day', async () => {
   const { id } = await add();

@@ -13,6 +13,7 @@ import { cancelRemovals, insertRemovals, type Storage } from '../core/storage.ts
 import type { Inspected } from './decoder.ts';
 import {
   deleteCopy,
+  deleteInbound,
   findCopy,
   findUpload,
   insertCopy,
@@ -132,6 +133,8 @@ type InboundFile = {
   readonly accountId: number;
   readonly content: AsyncIterable<Uint8Array>;
   readonly maxBytes: number;
+  /** The name under which its URL has it. */
+  readonly mediaKey: string;
   /** The name given by the sender; may be empty. */
   readonly name: string;
 };
@@ -157,7 +160,7 @@ const HEAD_BYTES = 4100;
  */
 export async function storeInbound(
   { pool, storage }: { pool: Pool; storage: Storage },
-  { accountId, content, maxBytes, name }: InboundFile,
+  { accountId, content, maxBytes, name, mediaKey }: InboundFile,
 ): Promise<StoredInbound> {
   const source = bounded(content, maxBytes);
   const fileKey = newFileKey(accountId);
@@ -167,7 +170,7 @@ export async function storeInbound(
     const mimeType = (await fileTypeFromBuffer(head))?.mime ?? 'application/octet-stream';
     await insertRemovals(tenant(pool, { accountId }), { accountId, keys: [fileKey], afterSeconds: ORPHAN_SECONDS });
     const sizeBytes = await storage.put(fileKey, Readable.from(joined(head, source)), { contentType: mimeType });
-    return await addInbound(pool, { accountId, fileKey, mimeType, sizeBytes, name });
+    return await addInbound(pool, { accountId, fileKey, mediaKey, mimeType, sizeBytes, name });
   } catch (error) {
     if (error instanceof AppError && error.code === 'too_large') return { ok: false, reason: 'too_large' };
     throw error;
@@ -178,17 +181,24 @@ export async function storeInbound(
 
 type InboundMedia = {
   readonly accountId: number;
+  readonly mediaKey: string;
   readonly fileKey: string;
   readonly mimeType: string;
   readonly sizeBytes: number;
   readonly name: string;
 };
 
-const addInbound = (pool: Pool, { accountId, fileKey, name, ...facts }: InboundMedia): Promise<StoredInbound> =>
+const addInbound = (
+  pool: Pool,
+  { accountId, fileKey, mediaKey, name, ...facts }: InboundMedia,
+): Promise<StoredInbound> =>
   tenantTransaction(pool, { accountId }, async (tx) => {
-    const { id, mediaKey } = await insertMedia(tx, {
+    // A worker may have died after it stored the file and before it recorded that.
+    const earlier = await deleteInbound(tx, { accountId, mediaKey });
+    if (earlier) await insertRemovals(tx, { accountId, keys: [earlier.fileKey], afterSeconds: 0 });
+    const { id } = await insertMedia(tx, {
       accountId,
-      mediaKey: newMediaKey(),
+      mediaKey,
       origin: 'INBOUND',
       fileKey,
       description: '',

@@ -19,7 +19,7 @@ import {
 import { transaction } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
 import { insertRemovals, type LinkSigner } from '../core/storage.ts';
-import { HOUR_MS } from '../core/time.ts';
+import { DAY_MS, HOUR_MS } from '../core/time.ts';
 
 /**
  * Returns the placeholder that a stored message contains instead of the link to a file of the account
@@ -77,6 +77,25 @@ export function createMediaLinks({ links, publicUrl }: { links: LinkSigner; publ
     };
   };
 }
+
+/** Time for which the link to a file in an event works: longer than the event is repeated and replayed. */
+const EVENT_LIFETIME_MS = 7 * DAY_MS;
+
+/** Creates the function that makes the link to the file of an inbound message, also before the file was fetched. */
+export const createInboundFileLinks =
+  ({ links, publicUrl }: { links: LinkSigner; publicUrl: string }) =>
+  ({
+    accountId,
+    messageId: id,
+    at,
+  }: {
+    readonly accountId: number;
+    readonly messageId: string;
+    readonly at: Date;
+  }): string => {
+    const expiresAt = new Date(at.getTime() + EVENT_LIFETIME_MS);
+    return `${publicUrl}${FILES_PATH}/${id}?${links.sign({ kind: 'media', accountId, id, version: 1 }, expiresAt)}`;
+  };
 
 /** Revokes all links to a file that were given out; audited. Errors: 404 for an unknown or foreign id. */
 export async function revokeLinks(tx: Db, actor: Actor, { id }: { id: number }): Promise<MediaRow> {
@@ -216,6 +235,17 @@ export const deleteUpload = (db: Db, { accountId, id }: ById): Promise<DeletedMe
   maybeOne(
     db,
     sql`DELETE FROM media WHERE account_id = ${accountId} AND id = ${id} AND origin = 'UPLOAD' RETURNING ${DELETED}`,
+  );
+
+/** Deletes the file of an inbound message. Undefined when there is none. */
+export const deleteInbound = (
+  db: Db,
+  { accountId, mediaKey }: OfAccount & { mediaKey: string },
+): Promise<DeletedMedia | undefined> =>
+  maybeOne(
+    db,
+    sql`DELETE FROM media WHERE account_id = ${accountId} AND media_key = ${mediaKey} AND origin = 'INBOUND'
+        RETURNING ${DELETED}`,
   );
 
 /** Deletes up to `limit` files that were received more than `days` days ago, of any account. */

@@ -18,6 +18,7 @@ import {
   readNumber,
   toE164,
 } from '../core/phone.ts';
+import { publishFacts } from '../webhooks/outbox.ts';
 import { underOtherAddresses } from './person-aliases.ts';
 
 /** The purpose of messages that people can stop alone; `*` stands for all messages. */
@@ -369,7 +370,9 @@ export async function optOut(tx: Db, rows: readonly OptOut[]): Promise<Consent[]
   const added = await insertOptOuts(tx, [...all.values()]);
   const accountIds = [...new Set(rows.map((row) => row.accountId))].sort((a, b) => a - b);
   await updateHasOptOuts(tx, { accountIds });
-  return added.filter((row) => asked.has(keyOf(row)));
+  const changed = added.filter((row) => asked.has(keyOf(row)));
+  await publishConsent(tx, changed, 'OPTED_OUT');
+  return changed;
 }
 
 /**
@@ -380,8 +383,21 @@ export async function optIn(tx: Db, rows: readonly Consent[]): Promise<Consent[]
   if (rows.length === 0) return [];
   const asked = new Set(rows.map(keyOf));
   const removed = await deleteOptOuts(tx, [...rows, ...(await underOtherAddresses(tx, rows))]);
-  return removed.filter((row) => asked.has(keyOf(row)));
+  const changed = removed.filter((row) => asked.has(keyOf(row)));
+  await publishConsent(tx, changed, 'OPTED_IN');
+  return changed;
 }
+
+const publishConsent = (tx: Db, changed: readonly Consent[], state: 'OPTED_OUT' | 'OPTED_IN'): Promise<void> =>
+  publishFacts(
+    tx,
+    changed.map(({ accountId, phoneNumber, channel }) => ({
+      accountId,
+      type: 'consent.changed',
+      about: phoneNumber,
+      data: { phoneNumber, channel, state },
+    })),
+  );
 
 /**
  * Opts a number out of exactly these channels and into all others. Changes are recorded in the audit log. Call it in a

@@ -8,7 +8,7 @@ import { requireScope } from '../core/http/auth.ts';
 import { firstIdAt, timeOfId } from '../core/ids.ts';
 import { isFinal, nameOfStatus } from '../core/message-state.ts';
 import { type AmountReader, fromMicros, seesAmounts } from '../core/money.ts';
-import { type Delivery, listDeliveriesOf } from '../webhooks/log.ts';
+import { type Delivery, listDeliveriesOf } from '../webhooks/delivery-log.ts';
 import { listEvents, type MessageEvent } from './events.ts';
 import * as schema from './status.ts';
 import {

@@ -170,7 +170,7 @@ export const AccountOut = Type.Object(account);
 
 const WebhookOut = Type.Object({
   url: Type.String({ description: 'URL without the query, which often contains a token.' }),
-  status: Type.Enum(['active', 'disabled'], { type: 'string' }),
+  status: Type.Enum(['active', 'paused', 'disabled'], { type: 'string' }),
   failingSince: orNull(instant('UTC')),
   disabledReason: orNull(Type.String()),
   pending: Type.Integer({ description: 'Events that wait for an attempt.' }),

@@ -223,12 +223,15 @@ export const deleteStickySenders = (db: Db, { before, limit }: Old): Promise<num
         AND used_at < ${before}`,
   );
 
-/** Deletes retries of events that are not in the log any more. */
+/** Deletes retries of events that are not in the log any more, and of endpoints that were deleted while one was tried. */
 export const deleteRetries = (db: Db, { beforeId }: { beforeId: string }): Promise<number> =>
   exec(
     db,
     sql`DELETE FROM webhook_retry r WHERE r.id < ${beforeId} AND NOT EXISTS (
-          SELECT FROM webhook_delivery d WHERE d.account_id = r.account_id AND d.id = r.id)`,
+          SELECT FROM webhook_delivery d
+          WHERE d.account_id = r.account_id AND d.id = r.id AND d.endpoint = r.endpoint)
+        OR r.endpoint > 0 AND NOT EXISTS (
+          SELECT FROM webhook_endpoint e WHERE e.account_id = r.account_id AND e.ref = r.endpoint)`,
   );
 
 /** Deletes what networks have charged for messages. */

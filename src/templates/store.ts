@@ -6,6 +6,8 @@ import type { RichChannel } from '../core/channels.ts';
 import { boolean, rowsOf, text } from '../core/db/columns.ts';
 import { as, columns, type Db, exec, many, maybeOne, one, type RowOf, type Sql, sql } from '../core/db/query.ts';
 import { AppError } from '../core/errors.ts';
+import type { FactData } from '../webhooks/event-types.ts';
+import { publishFacts } from '../webhooks/outbox.ts';
 import {
   isTemplateContent,
   type Resolver,
@@ -380,7 +382,7 @@ export async function moveTemplateStatuses(
     changes: readonly { id: string; status: string | null; reason: string | null; quality: string | null }[];
   },
 ): Promise<string[]> {
-  return listIds(
+  const moved = await many<ChangedTemplate>(
     db,
     sql`UPDATE template t SET status = coalesce(u.status, t.status),
           reason = CASE WHEN u.status IS NULL THEN t.reason ELSE u.reason END,
@@ -391,10 +393,21 @@ export async function moveTemplateStatuses(
           reason: text((c) => c.reason),
           quality: text((c) => c.quality),
         })} AS u
+        JOIN template b ON b.channel = 'WHATSAPP' AND b.id = u.id
         WHERE t.channel = 'WHATSAPP' AND t.id = u.id AND t.connection_id = ${connectionId}
-        RETURNING t.id`,
+        RETURNING t.owner_id AS "accountId", t.id AS "templateId", t.name, t.language, t.status, b.status AS "oldStatus",
+          t.quality, t.reason`,
   );
+  await publishFacts(
+    db,
+    moved.flatMap(({ accountId, ...data }) =>
+      accountId === null ? [] : [{ accountId, type: 'template.status' as const, about: data.templateId, data }],
+    ),
+  );
+  return moved.map(({ templateId }) => templateId);
 }
+
+type ChangedTemplate = FactData<'template.status'> & { readonly accountId: number | null };
 
 /** Moves the templates of a business account to its new owner; templates of other accounts on a shared one stay. */
 export async function updateTemplatesOwner(

@@ -7,6 +7,8 @@ import { EVENTS } from './events.ts';
 
 const eventOf = (messageId: string, status: number = STATUS.DELIVERED): QueuedEvent => ({
   accountId: 1,
+  endpoint: 0,
+  data: null,
   id: newId(),
   seq: 0,
   outboxId: 1,
@@ -21,11 +23,18 @@ const eventOf = (messageId: string, status: number = STATUS.DELIVERED): QueuedEv
 
 const TARGET: Target = {
   id: 1,
+  ref: 0,
   url: 'https://localhost',
   form: 'A',
   secrets: [],
   disabledReason: null,
   failingSince: null,
+  updatedAt: new Date(),
+  retry: 'full',
+  showsAmounts: false,
+  moreHeaders: {},
+  accepts: null,
+  fileUrl: () => '',
 };
 const ACKNOWLEDGED: AttemptResult = {
   kind: 'acknowledged',
@@ -39,15 +48,18 @@ const ACKNOWLEDGED: AttemptResult = {
 function queueOfOne() {
   const sent: QueuedEvent[] = [];
   let answer: (result: AttemptResult) => void = () => undefined;
-  const queue = createAccountQueue(1, {
-    send: (event) =>
-      new Promise((resolve) => {
-        sent.push(event);
-        answer = resolve;
-      }),
-    share: () => 1,
-    onSettled: () => undefined,
-  });
+  const queue = createAccountQueue(
+    { accountId: 1, endpoint: 0 },
+    {
+      send: (event) =>
+        new Promise((resolve) => {
+          sent.push(event);
+          answer = resolve;
+        }),
+      share: () => 1,
+      onSettled: () => undefined,
+    },
+  );
   queue.target = TARGET;
   return {
     sent,

@@ -1,15 +1,21 @@
 import { type Db, exec, one, sql } from '../core/db/query.ts';
 import { isSingleId } from '../core/ids.ts';
-import type { Facts, Form, WebhookEvent } from './events.ts';
+import type { Links, StoredEvent } from './event-types.ts';
+import type { Form } from './events.ts';
 import { createRowFill, type RowFill } from './outbox.ts';
 
 /** Events in memory per concurrent request: enough for a quick receiver until more has been loaded. */
 const EVENTS_PER_SLOT = 16;
 
 /** An event in the memory of a worker. */
-export type QueuedEvent = WebhookEvent & {
+export type QueuedEvent = StoredEvent & {
   readonly accountId: number;
+  /** The endpoint that it goes to (`ref`). */
+  readonly endpoint: number;
   readonly id: string;
+  readonly kind: string;
+  /** The data of an event that is not about a message. */
+  readonly data: object | null;
   /** Its place among the events of its message. */
   readonly seq: number;
   /** The outbox row it came from; null for a retry. */
@@ -17,7 +23,7 @@ export type QueuedEvent = WebhookEvent & {
   /** Failed attempts so far. */
   readonly attempts: number;
   /** Null: the message was deleted, or its client requested no events. */
-  readonly facts: Facts | null;
+  readonly facts: object | null;
 };
 
 /** Fields of every attempt. */
@@ -42,19 +48,33 @@ export type AttemptResult =
     } & Attempt)
   /** Not sent: an earlier event of its message failed and is retried first. */
   | { readonly kind: 'behind' }
-  /** Not sent: the webhook was deleted, or its form has no such event. */
+  /** Not sent: the webhook was deleted, its form has no such event, or its filters leave it out. */
   | { readonly kind: 'left out' }
   | { readonly kind: 'given up'; readonly reason: string };
 
-/** The current destination for the events of an account. */
+/** How long and how often failed events are repeated. */
+export const RETRY_PLANS = ['none', 'short', 'full'] as const;
+export type RetryPlan = (typeof RETRY_PLANS)[number];
+
+/** The current destination for the events of an endpoint. */
 export type Target = {
   readonly id: number;
+  /** 0 for the webhook of the specification. */
+  readonly ref: number;
   readonly url: string;
-  readonly form: Form;
+  readonly form: Form | 'V2';
   readonly secrets: readonly string[];
+  /** Further headers of its requests. */
+  readonly moreHeaders: Readonly<Record<string, string>>;
+  readonly retry: RetryPlan;
+  readonly showsAmounts: boolean;
+  readonly fileUrl: Links['fileUrl'];
+  /** Null without filters. */
+  readonly accepts: ((event: QueuedEvent) => boolean) | null;
   /** Reason why it is disabled; null while it is active. */
   readonly disabledReason: string | null;
   readonly failingSince: Date | null;
+  readonly updatedAt: Date;
 };
 
 /** The result of an event at a target; null: no target was involved. */
@@ -78,9 +98,10 @@ export type Lane = (typeof LANES)[number];
 
 export const laneOf = (messageId: string): Lane => (isSingleId(messageId) ? 'single' : 'other');
 
-/** The events of one account in the memory of the one worker that owns it. */
+/** The events of one endpoint in the memory of the one worker that owns its account. */
 export type AccountQueue = {
   readonly accountId: number;
+  readonly endpoint: number;
   /** Undefined: not loaded yet. Null: the account has none. */
   target: Target | null | undefined;
   /** Fill levels of the outbox rows of its lanes. */
@@ -102,10 +123,13 @@ export type AccountQueue = {
 };
 
 /**
- * Sends the events of one account: as many at the same time as its receiver can take, those of one message one at a
+ * Sends the events of one endpoint: as many at the same time as its receiver can take, those of one message one at a
  * time and in order; no message waits for another. Those of single sends go first.
  */
-export function createAccountQueue(accountId: number, { send, share, onSettled }: AccountQueueDeps): AccountQueue {
+export function createAccountQueue(
+  { accountId, endpoint }: { readonly accountId: number; readonly endpoint: number },
+  { send, share, onSettled }: AccountQueueDeps,
+): AccountQueue {
   const concurrency = createConcurrency();
   const lanes: Record<Lane, QueuedEvent[]> = { single: [], other: [] };
   /** Messages with an event in flight, and the events that came after it. */
@@ -147,7 +171,8 @@ export function createAccountQueue(accountId: number, { send, share, onSettled }
   function put(event: QueuedEvent, target: Target | null): boolean {
     const followers = busy.get(event.messageId);
     if (followers) followers.push(event);
-    else if (target === null || event.facts === null) onSettled({ event, result: { kind: 'left out' }, target });
+    else if (target === null || event.facts === null || target.accepts?.(event) === false)
+      onSettled({ event, result: { kind: 'left out' }, target });
     else if (target.disabledReason !== null)
       onSettled({ event, result: { kind: 'given up', reason: target.disabledReason }, target });
     else return false;
@@ -158,6 +183,7 @@ export function createAccountQueue(accountId: number, { send, share, onSettled }
 
   const self: AccountQueue = {
     accountId,
+    endpoint,
     target: undefined,
     fill: { single: createRowFill(), other: createRowFill() },
     add(events) {
@@ -291,7 +317,7 @@ export async function moveToDisabled(
 ): Promise<number> {
   return exec(
     db,
-    sql`UPDATE webhook_endpoint SET status = 'disabled', disabled_reason = ${reason}, updated_at = now()
+    sql`UPDATE webhook_endpoint SET status = 'disabled', disabled_reason = ${reason}, updated_at = now(), since = now()
         WHERE account_id = ${accountId} AND id = ${id} AND status = 'active'`,
   );
 }

@@ -17,24 +17,31 @@ import {
   type SettledEvent,
   type Target,
 } from './account-queue.ts';
-import { type Endpoint, listEndpoints, openSecrets } from './endpoints.ts';
-import { eventIdOf, type KnownFacts, withFacts } from './events.ts';
+import { type Endpoint, listEndpoints, openHeaders, openSecrets } from './endpoints.ts';
+import { filterOf } from './filters.ts';
+import type { Links } from './event-types.ts';
+import { eventIdOf } from './events.ts';
+import { type KnownFacts, withFacts } from './facts.ts';
 import {
-  type AccountLimit,
   type DoneRow,
+  type EventKey,
   listDueRetries,
   listLogged,
   listWaitingMessages,
+  placeOf,
+  type RetryLimit,
   recordSettled,
 } from './log.ts';
 import {
   type ClaimedAccount,
   claimAccounts,
   deleteClaims,
+  divideOutbox,
   listOutbox,
   type OutboxRow,
   type RowLimit,
   type RowLimits,
+  UNDIVIDED,
 } from './outbox.ts';
 import { sendEvent, sendTraced } from './send.ts';
 
@@ -68,6 +75,7 @@ type DeliveriesDeps = {
   readonly secretKey: SecretKey;
   /** Null, or omitted, where nothing is traced. */
   readonly tracing?: Tracing | null;
+  readonly fileUrl: Links['fileUrl'];
   /** While it returns true, no events are loaded. */
   readonly paused?: () => boolean;
   readonly log: Log;
@@ -88,8 +96,9 @@ export type Deliveries = {
  * A turn commits settled events before it loads new ones, so that the new ones reflect every earlier failure.
  */
 export function startDeliveries(deps: DeliveriesDeps): Deliveries {
-  const { pool, owner, poster, secretKey, tracing, paused = () => false, log } = deps;
-  const queues = new Map<number, AccountQueue>();
+  const { pool, owner, poster, secretKey, tracing, fileUrl, paused = () => false, log } = deps;
+  /** By `queueKey`. */
+  const queues = new Map<string, AccountQueue>();
   const held = createHeldEvents();
   const known: KnownFacts = new LRUCache(KNOWN_FACTS);
   let settled: SettledEvent[] = [];
@@ -105,28 +114,35 @@ export function startDeliveries(deps: DeliveriesDeps): Deliveries {
   };
   let shareNow = MAX_REQUESTS;
 
-  function open(accountId: number): AccountQueue {
-    const queue: AccountQueue = createAccountQueue(accountId, {
+  function open(place: Place): AccountQueue {
+    const key = queueKey(place);
+    const queue: AccountQueue = createAccountQueue(place, {
       send: tracing
         ? (event, target) => sendTraced(tracing, poster, event, target)
         : (event, target) => sendEvent(poster, event, target),
       share: () => (settled.length < MAX_UNCOMMITTED ? shareNow : 0),
       onSettled(one) {
-        if (queues.get(accountId) !== queue) return;
+        if (queues.get(key) !== queue) return;
         settled.push(one);
         if (settled.length >= SETTLED_PER_COMMIT) loop.wake();
       },
     });
-    queues.set(accountId, queue);
+    queues.set(key, queue);
     return queue;
   }
+  const queueOf = (place: Place): AccountQueue => queues.get(queueKey(place)) ?? open(place);
 
-  /** Drops an account from memory; the database still has its events. */
-  function drop(accountId: number): void {
-    queues.get(accountId)?.close();
-    queues.delete(accountId);
-    held.drop(accountId);
-    settled = settled.filter(({ event }) => event.accountId !== accountId);
+  /** Drops an endpoint from memory; the database still has its events. */
+  function drop(place: Place): void {
+    const key = queueKey(place);
+    queues.get(key)?.close();
+    queues.delete(key);
+    held.drop(key);
+    settled = settled.filter(({ event }) => queueKey(event) !== key);
+  }
+
+  function dropAccounts(isLost: (accountId: number) => boolean): void {
+    for (const queue of queues.values()) if (isLost(queue.accountId)) drop(queue);
   }
 
   async function commit(): Promise<void> {
@@ -137,37 +153,43 @@ export function startDeliveries(deps: DeliveriesDeps): Deliveries {
     settled = settled.slice(batch.length);
     held.release(batch, done);
     for (const { event, result } of batch)
-      if (result.kind === 'failed') queues.get(event.accountId)?.release(event.messageId);
+      if (result.kind === 'failed') queues.get(queueKey(event))?.release(event.messageId);
     const accountIds = [...batch.map(({ event }) => event.accountId), ...done.map(({ accountId }) => accountId)];
-    for (const accountId of new Set(accountIds)) if (!own.has(accountId)) drop(accountId);
+    const lost = new Set(accountIds).difference(own);
+    if (lost.size > 0) dropAccounts((accountId) => lost.has(accountId));
   }
 
   async function load(): Promise<void> {
     if (paused()) return;
     const limit = Math.max(0, MAX_ACCOUNTS - queues.size);
     const accounts = await claimAccounts(pool, { owner, limit });
-    const fairShare = Math.max(1, Math.floor(MAX_LOADED / accounts.length));
-    const wants = accounts
-      .map((claimed) => {
-        const { room, fill } = queues.get(claimed.accountId) ?? open(claimed.accountId);
+    const places = accounts.flatMap(placesIn);
+    const fairShare = Math.max(1, Math.floor(MAX_LOADED / places.length));
+    const wants = places
+      .map((place) => {
+        const { room, fill } = queueOf({ ...place, endpoint: place.queue });
         const limitOf = (lane: Lane): RowLimit => {
           const events = Math.min(room(lane), fairShare);
           return { rows: fill[lane].rowsFor(events), events };
         };
-        return { ...claimed, limit: room('other'), single: limitOf('single'), other: limitOf('other') };
+        return { ...place, limit: room('other'), single: limitOf('single'), other: limitOf('other') };
       })
       .filter(({ single, other }) => single.events + other.events > 0);
+    const accountIds = accounts.filter(({ divides }) => divides).map(({ accountId }) => accountId);
+    if (accountIds.length > 0) await divideOutbox(pool, { owner, accountIds, heldIds: held.rowIds() });
     if (wants.length > 0) await loadInto(wants);
   }
 
-  async function loadInto(wants: readonly (ClaimedAccount & RowLimits & AccountLimit)[]): Promise<void> {
-    const withRetries = wants.filter(({ mayHaveRetries }) => mayHaveRetries);
+  async function loadInto(wants: readonly (WantedPlace & RowLimits & RetryLimit)[]): Promise<void> {
+    const mayRetry = wants.filter(({ mayHaveRetries }) => mayHaveRetries);
+    const retrying = new Set(mayRetry.map(({ accountId }) => accountId));
+    const withRetries = mayRetry.filter(({ endpoint }) => endpoint !== UNDIVIDED);
     const [due, fresh] = await Promise.all([
-      withRetries.length > 0 ? listDueRetries(pool, { wants: withRetries, heldIds: held.retryIds() }) : [],
+      withRetries.length > 0 ? listDueRetries(pool, { wants: withRetries, held: held.retries() }) : [],
       listOutbox(pool, { wants, heldIds: held.rowIds() }),
     ]);
     const [{ events, behind, done }, again] = await Promise.all([
-      loadRows(pool, fresh, { known, retrying: new Set(withRetries.map(({ accountId }) => accountId)) }),
+      loadRows(pool, fresh, { known, retrying }),
       withFacts(
         pool,
         due.map((retry) => ({ ...retry, outboxId: null })),
@@ -177,17 +199,17 @@ export function startDeliveries(deps: DeliveriesDeps): Deliveries {
     held.hold({ rows: fresh, done, retries: again });
     noteFill(fresh);
     settled = [...settled, ...behind];
-    for (const [accountId, own] of Map.groupBy([...again, ...events], (event: QueuedEvent) => event.accountId))
-      queues.get(accountId)?.add(own);
+    for (const own of Map.groupBy([...again, ...events], (event: QueuedEvent) => queueKey(event)).values())
+      if (own[0]) queueOf(own[0]).add(own);
   }
 
   function noteFill(rows: readonly OutboxRow[]): void {
-    for (const [accountId, own] of Map.groupBy(rows, (row) => row.accountId))
+    for (const [key, own] of Map.groupBy(rows, queueKey))
       for (const lane of LANES) {
         const counts = own
           .filter((row) => laneOf(row.messageIds[0] ?? '') === lane)
           .map((row) => row.messageIds.length);
-        queues.get(accountId)?.fill[lane].loaded(counts);
+        queues.get(key)?.fill[lane].loaded(counts);
       }
   }
 
@@ -195,9 +217,14 @@ export function startDeliveries(deps: DeliveriesDeps): Deliveries {
   async function updateTargets(): Promise<void> {
     const waiting = [...queues.values()].filter((queue) => queue.waiting() > 0);
     if (waiting.length === 0) return;
-    const endpoints = await listEndpoints(pool, { accountIds: waiting.map(({ accountId }) => accountId) });
-    const byAccount = new Map(endpoints.map((endpoint) => [endpoint.accountId, endpoint]));
-    for (const queue of waiting) queue.target = toTarget(byAccount.get(queue.accountId), queue.target);
+    const accountIds = [...new Set(waiting.map(({ accountId }) => accountId))];
+    const endpoints = await listEndpoints(pool, { accountIds });
+    const byPlace = new Map(endpoints.map((one) => [queueKey({ ...one, endpoint: one.ref }), one]));
+    for (const queue of waiting) {
+      const endpoint = byPlace.get(queueKey(queue));
+      if (endpoint?.status === 'paused') drop(queue);
+      else queue.target = toTarget(endpoint, queue.target);
+    }
   }
 
   /**
@@ -206,26 +233,33 @@ export function startDeliveries(deps: DeliveriesDeps): Deliveries {
    */
   function toTarget(endpoint: Endpoint | undefined, before: Target | null | undefined): Target | null {
     if (!endpoint) return null;
+    const isSame = before?.id === endpoint.id && before.updatedAt.getTime() === endpoint.updatedAt.getTime();
+    const accepts = isSame ? before.accepts : filterOf(endpoint.filters);
     try {
-      return { ...endpoint, secrets: openSecrets(secretKey, endpoint, new Date()) };
+      const moreHeaders = openHeaders(secretKey, endpoint);
+      return { ...endpoint, accepts, fileUrl, moreHeaders, secrets: openSecrets(secretKey, endpoint, new Date()) };
     } catch (err) {
       if (before?.id !== endpoint.id)
         log.error({ err, accountId: endpoint.accountId }, 'cannot sign the events of a webhook');
-      return { ...endpoint, secrets: [] };
+      return { ...endpoint, accepts, fileUrl, moreHeaders: {}, secrets: [] };
     }
   }
 
   async function release(): Promise<void> {
     const nowMs = performance.now();
-    const idle = [...queues.values()].filter((queue) => {
+    const isIdle = (queue: AccountQueue): boolean => {
       const idleForMs = nowMs - (queue.idleSinceMs() ?? nowMs);
       return idleForMs > (queue.isFailing() ? RELEASE_FAILING_AFTER_MS : RELEASE_AFTER_MS);
-    });
+    };
     const heldAccounts = held.accountIds();
-    const accountIds = idle.map((queue) => queue.accountId).filter((accountId) => !heldAccounts.has(accountId));
+    const byAccount = Map.groupBy(queues.values(), (queue) => queue.accountId);
+    const accountIds = [...byAccount]
+      .filter(([accountId, own]) => own.every(isIdle) && !heldAccounts.has(accountId))
+      .map(([accountId]) => accountId);
     if (accountIds.length === 0) return;
     await deleteClaims(pool, { owner, accountIds });
-    for (const accountId of accountIds) drop(accountId);
+    const released = new Set(accountIds);
+    dropAccounts((accountId) => released.has(accountId));
   }
 
   async function turn(): Promise<number> {
@@ -264,25 +298,39 @@ export function startDeliveries(deps: DeliveriesDeps): Deliveries {
       for (const queue of queues.values()) queue.close();
       await drained(queues, deadlineMs);
       await commit();
-      await deleteClaims(pool, { owner, accountIds: [...queues.keys()] });
+      const accountIds = [...new Set(queues.values().map(({ accountId }) => accountId))];
+      await deleteClaims(pool, { owner, accountIds });
     },
   };
 }
 
 const DRAIN_POLL_MS = 20;
 
-async function drained(queues: ReadonlyMap<number, AccountQueue>, deadlineMs: number): Promise<void> {
+async function drained(queues: ReadonlyMap<string, AccountQueue>, deadlineMs: number): Promise<void> {
   const deadline = performance.now() + deadlineMs;
   while (queues.values().some((queue) => queue.inFlight() > 0) && performance.now() < deadline)
     await new Promise((resolve) => setTimeout(resolve, DRAIN_POLL_MS));
 }
 
-type Event = Pick<QueuedEvent, 'id' | 'accountId' | 'outboxId'>;
+type Event = Pick<QueuedEvent, 'id' | 'accountId' | 'endpoint' | 'outboxId'>;
+
+/** An endpoint (`ref`) of an account. */
+type Place = { readonly accountId: number; readonly endpoint: number };
+const queueKey = ({ accountId, endpoint }: Place): string => `${accountId}/${endpoint}`;
+
+/** Where rows are looked for, and the queue that has the room for them. */
+type WantedPlace = Place & Pick<ClaimedAccount, 'mayHaveRetries'> & { readonly queue: number };
+
+/** Lists the places of an account in the outbox: its endpoints and, unless they are several, what is for the only one. */
+function placesIn({ accountId, mayHaveRetries, endpoints, divides }: ClaimedAccount): WantedPlace[] {
+  const own = endpoints.map((endpoint) => ({ accountId, mayHaveRetries, endpoint, queue: endpoint }));
+  return divides ? own : [{ accountId, mayHaveRetries, endpoint: UNDIVIDED, queue: endpoints[0] ?? 0 }, ...own];
+}
 
 /** Contents of one worker's memory: rows of the outbox, and events to retry. */
 type HeldEvents = {
   rowIds(): number[];
-  retryIds(): string[];
+  retries(): EventKey[];
   accountIds(): ReadonlySet<number>;
   /** Adds rows and retries. @param done events of these rows that are in the log already */
   hold(held: { rows: readonly OutboxRow[]; done: readonly Event[]; retries: readonly Event[] }): void;
@@ -290,8 +338,8 @@ type HeldEvents = {
   endedBy(settled: readonly SettledEvent[]): DoneRow[];
   /** Drops events that have settled and rows that have ended; call it after the commit. */
   release(settled: readonly SettledEvent[], ended: readonly DoneRow[]): void;
-  /** Drops everything of an account. */
-  drop(accountId: number): void;
+  /** Drops everything of an endpoint (`queueKey`). */
+  drop(key: string): void;
 };
 
 /**
@@ -300,8 +348,8 @@ type HeldEvents = {
  */
 function createHeldEvents(): HeldEvents {
   /** Rows with the number of their events that have not settled. */
-  const rows = new Map<number, { readonly accountId: number; left: number }>();
-  const retries = new Map<string, number>();
+  const rows = new Map<number, Place & { left: number }>();
+  const retries = new Map<string, EventKey>();
 
   function settle({ outboxId }: Event): void {
     const row = outboxId === null ? undefined : rows.get(outboxId);
@@ -309,12 +357,13 @@ function createHeldEvents(): HeldEvents {
   }
   return {
     rowIds: () => [...rows.keys()],
-    retryIds: () => [...retries.keys()],
+    retries: () => [...retries.values()],
     accountIds: () => new Set(rows.values().map((row) => row.accountId)),
     hold(held) {
-      for (const { id, accountId, messageIds } of held.rows) rows.set(id, { accountId, left: messageIds.length });
+      for (const { id, accountId, endpoint, messageIds } of held.rows)
+        rows.set(id, { accountId, endpoint, left: messageIds.length });
       held.done.forEach(settle);
-      for (const { id, accountId } of held.retries) retries.set(id, accountId);
+      for (const retry of held.retries) retries.set(placeOf(retry.endpoint, retry.id), retry);
     },
     endedBy(settled) {
       const byRow = Map.groupBy(settled, ({ event }) => event.outboxId);
@@ -325,26 +374,28 @@ function createHeldEvents(): HeldEvents {
     release(settled, ended) {
       for (const { event } of settled) {
         settle(event);
-        retries.delete(event.id);
+        retries.delete(placeOf(event.endpoint, event.id));
       }
       for (const { id } of ended) rows.delete(id);
     },
-    drop(accountId) {
-      for (const [id, row] of rows) if (row.accountId === accountId) rows.delete(id);
-      for (const [id, of] of retries) if (of === accountId) retries.delete(id);
+    drop(key) {
+      for (const [id, row] of rows) if (queueKey(row) === key) rows.delete(id);
+      for (const [id, retry] of retries) if (queueKey(retry) === key) retries.delete(id);
     },
   };
 }
 
 /** Lists the events of an outbox row, in their order. */
-const eventsOf = ({ id, accountId, seed, kind, status, messageIds, at, errors }: OutboxRow) =>
+const eventsOf = ({ id, accountId, endpoint, seed, kind, status, data, messageIds, at, errors }: OutboxRow) =>
   messageIds.map((messageId, place) => ({
     accountId,
+    endpoint,
     id: eventIdOf(seed, place),
     seq: id,
     outboxId: id,
     attempts: 0,
     kind,
+    data,
     messageId,
     status,
     at: at[place] ?? new Date(0),
@@ -371,12 +422,12 @@ async function loadRows(
     listLogged(db, { keys: all, firstId, lastId }),
     messages.length > 0 ? listWaitingMessages(db, { messages }) : new Set<string>(),
   ]);
-  const fresh = loaded.filter((event) => !logged.has(event.id));
+  const isLogged = ({ endpoint, id }: Event): boolean => logged.has(placeOf(endpoint, id));
+  const waits = (event: QueuedEvent): boolean => waiting.has(placeOf(event.endpoint, event.messageId));
+  const fresh = loaded.filter((event) => !isLogged(event));
   return {
-    events: fresh.filter((event) => !waiting.has(event.messageId)),
-    behind: fresh
-      .filter((event) => waiting.has(event.messageId))
-      .map((event): SettledEvent => ({ event, result: { kind: 'behind' }, target: null })),
-    done: loaded.filter((event) => logged.has(event.id)),
+    events: fresh.filter((event) => !waits(event)),
+    behind: fresh.filter(waits).map((event): SettledEvent => ({ event, result: { kind: 'behind' }, target: null })),
+    done: loaded.filter(isLogged),
   };
 }

@@ -13,6 +13,7 @@ test('the end of an event makes the next of its message due unless that has a ti
   const [planned, behind, untouched] = [newId(), newId(), newId()];
   const retry = (messageId: string, seq: number, dueAt: Date | null): Retry => ({
     accountId: 1,
+    endpoint: 0,
     id: newId(),
     messageId,
     seq,

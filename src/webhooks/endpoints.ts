@@ -1,13 +1,28 @@
 import { type Author, recordAudit } from '../accounts/audit.ts';
-import { as, columns, type Db, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
+import {
+  as,
+  columns,
+  type Db,
+  exec,
+  many,
+  maybeOne,
+  one,
+  plainArray,
+  type RowOf,
+  sql,
+  textArray,
+} from '../core/db/query.ts';
 import { AppError } from '../core/errors.ts';
-import { newId } from '../core/ids.ts';
+import { firstIdAt, newId } from '../core/ids.ts';
 import { ADDRESS_REFUSED, type Guard } from '../core/outbound.ts';
 import type { Poster, PostResult } from '../core/outbound-post.ts';
 import { open, type SecretKey, seal } from '../core/secrets.ts';
 import { DAY_MS } from '../core/time.ts';
-import { bodyOf, EVENTS } from './events.ts';
-import { makeSecret, signedHeaders, timestampOf } from './send.ts';
+import { EVENT_TYPES, kindsOf } from './event-types.ts';
+import { EVENTS, type Form, WEBHOOK_EVENT_KINDS } from './events.ts';
+import type { Filters } from './filters.ts';
+import type { RetryPlan } from './account-queue.ts';
+import { makeSecret, payloadOf, signedHeaders, spanOf, timestampOf } from './send.ts';
 
 /** Time for which the previous secret signs in addition to the new one. */
 const SECRET_OVERLAP_MS = DAY_MS;
@@ -15,7 +30,7 @@ const SECRET_OVERLAP_MS = DAY_MS;
 /** The error when an account has no endpoint. */
 export const noWebhook = (): AppError => new AppError('not_found', { message: 'The account has no webhook' });
 
-type Registration = Pick<Endpoint, 'url' | 'form'> & { readonly secretKey: SecretKey };
+type Registration = { readonly url: string; readonly form: Form; readonly secretKey: SecretKey };
 
 /**
  * Registers a URL, which has been checked, as the only endpoint of the account; it replaces an earlier one. Returns the
@@ -56,33 +71,46 @@ export async function changeUrl(tx: Db, actor: Author, { url }: { url: string })
 export async function rotateSecret(
   tx: Db,
   actor: Author,
-  { secretKey }: { secretKey: SecretKey },
+  { secretKey, ref = 0 }: { secretKey: SecretKey; ref?: number },
 ): Promise<Endpoint & { plainSecret: string }> {
   const { accountId } = actor;
   const plainSecret = makeSecret();
   const secret = sealSecret(secretKey, accountId, plainSecret);
-  const endpoint = await updateEndpointSecret(tx, { accountId, secret, overlapMs: SECRET_OVERLAP_MS });
+  const endpoint = await updateEndpointSecret(tx, { accountId, ref, secret, overlapMs: SECRET_OVERLAP_MS });
   if (!endpoint) throw noWebhook();
   await recordAudit(tx, actor, { action: 'webhook.rotate-secret', subject: `webhook:${endpoint.id}` });
   return { ...endpoint, plainSecret };
 }
 
 /**
- * Makes a disabled endpoint active again. Errors: 404 when the account has none, 409 when it is active already. Call it
- * in a transaction.
+ * Makes a disabled or paused endpoint active again. What waited longer for a paused one than its retries last is gone.
+ * Errors: 404 when the account has none, 409 when it is active already. Call it in a transaction.
  */
-export async function enableEndpoint(tx: Db, actor: Author): Promise<void> {
+export async function enableEndpoint(
+  tx: Db,
+  actor: Author,
+  { ref = 0 }: { readonly ref?: number } = {},
+): Promise<void> {
   const { accountId } = actor;
-  const endpoint = await moveEndpointToActive(tx, { accountId });
+  const before = await findEndpoint(tx, { accountId, ref });
+  const endpoint = await moveEndpointToActive(tx, { accountId, ref });
+  if (endpoint && before?.status === 'paused')
+    await deleteWaiting(tx, { accountId, ref, untilId: firstIdAt(new Date(Date.now() - spanOf(endpoint.retry))) });
   if (endpoint) return recordAudit(tx, actor, { action: 'webhook.enable', subject: `webhook:${endpoint.id}` });
-  const known = await findEndpoint(tx, { accountId });
+  const known = before;
   throw known ? new AppError('conflict', { message: 'The webhook is active' }) : noWebhook();
 }
 
-/** Deletes the account's endpoint. Errors: 404 when there is none. Call it in a transaction. */
-export async function removeEndpoint(tx: Db, actor: Author): Promise<void> {
-  const deleted = await deleteEndpoint(tx, { accountId: actor.accountId });
+/** Deletes an endpoint and what waits for it. Errors: 404 when there is none. Call it in a transaction. */
+export async function removeEndpoint(
+  tx: Db,
+  actor: Author,
+  { ref = 0 }: { readonly ref?: number } = {},
+): Promise<void> {
+  const { accountId } = actor;
+  const deleted = await deleteEndpoint(tx, { accountId, ref });
   if (!deleted) throw noWebhook();
+  await deleteWaiting(tx, { accountId, ref, untilId: null });
   await recordAudit(tx, actor, { action: 'webhook.delete', subject: `webhook:${deleted.id}` });
 }
 
@@ -162,13 +190,99 @@ export function sendTest(
   endpoint: Endpoint,
   now: Date,
 ): Promise<PostResult> {
-  const [event, facts] = EVENTS.DELIVERY.example;
-  const sample = { ...event, kind: 'DELIVERY', messageId: newId(), at: now } as const;
-  const body = bodyOf(endpoint.form, sample, { ...facts, submittedAt: now });
-  if (body === null) throw new Error('a delivery has a body in both forms');
+  const [event, facts] =
+    (endpoint.form === 'V2' ? EVENT_TYPES['message.delivered']?.example : undefined) ?? EVENTS.DELIVERY.example;
+  const id = newId();
+  const about = { accountId: endpoint.accountId, endpoint: endpoint.ref, id, data: null };
+  const sample = { ...event, ...about, kind: 'DELIVERY', messageId: newId(), at: now };
+  const body = payloadOf(sample, { ...(facts as object), submittedAt: now }, { ...endpoint, fileUrl: () => '' });
+  if (body === null) throw new Error('a delivery has a body in all forms');
   const secrets = openSecrets(secretKey, endpoint, now);
-  const timestamp = timestampOf(now);
-  return poster.post({ url: endpoint.url, headers: signedHeaders({ id: newId(), timestamp, body, secrets }), body });
+  const headers = {
+    ...openHeaders(secretKey, endpoint),
+    ...signedHeaders({ id, timestamp: timestampOf(now), body, secrets }),
+  };
+  return poster.post({ url: endpoint.url, headers, body });
+}
+
+/** Opens the further headers of an endpoint. Throws when they were sealed with another SECRET_KEY. */
+export const openHeaders = (
+  key: SecretKey,
+  { accountId, headers }: Pick<Endpoint, 'accountId' | 'headers'>,
+): Record<string, string> =>
+  headers === null ? {} : JSON.parse(open(key, headers, headersPlace(accountId)).toString());
+
+const headersPlace = (accountId: number): string => `webhook_endpoint.headers/${accountId}`;
+
+/** What the owner of an endpoint of format v2 decides. */
+export type EndpointSettings = Pick<Endpoint, 'url' | 'name' | 'eventTypes' | 'filters' | 'retry' | 'showsAmounts'> & {
+  /** Further headers; undefined: those that it has. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+};
+
+/** Endpoints of an account, without the webhook of the specification. */
+export const MAX_ENDPOINTS = 20;
+
+/**
+ * Makes an endpoint of format v2 for a URL, which has been checked. Returns it with its signing secret, which is shown
+ * only this once. Errors: 409 for a URL that has these types already, 403 beyond the limit. Call it in a transaction.
+ */
+export async function createEndpoint(
+  tx: Db,
+  actor: Author,
+  { secretKey, ...settings }: EndpointSettings & { readonly secretKey: SecretKey },
+): Promise<Endpoint & { plainSecret: string }> {
+  const { accountId } = actor;
+  await exec(tx, sql`SELECT FROM account WHERE id = ${accountId} FOR NO KEY UPDATE`);
+  const own = (await listEndpoints(tx, { accountIds: [accountId] })).filter(({ ref }) => ref !== 0);
+  if (own.length >= MAX_ENDPOINTS)
+    throw new AppError('forbidden', { message: `An account may have ${MAX_ENDPOINTS} endpoints` });
+  const types = new Set(settings.eventTypes);
+  if (
+    own.some(({ url, eventTypes }) => url === settings.url && types.symmetricDifference(new Set(eventTypes)).size === 0)
+  )
+    throw new AppError('conflict', { message: 'An endpoint with this URL and these event types exists' });
+  const plainSecret = makeSecret();
+  const endpoint = await insertEndpointV2(tx, {
+    ...settings,
+    accountId,
+    secret: sealSecret(secretKey, accountId, plainSecret),
+    headers: sealHeaders(secretKey, accountId, settings.headers),
+  });
+  const detail = { host: new URL(settings.url).host, eventTypes: settings.eventTypes };
+  await recordAudit(tx, actor, { action: 'webhook.create', subject: `webhook:${endpoint.id}`, detail });
+  return { ...endpoint, plainSecret };
+}
+
+const sealHeaders = (key: SecretKey, accountId: number, headers: EndpointSettings['headers'] = {}): Buffer | null =>
+  Object.keys(headers).length === 0 ? null : seal(key, JSON.stringify(headers), headersPlace(accountId));
+
+/** Changes an endpoint of format v2. Errors: 404. Call it in a transaction. */
+export async function changeEndpoint(
+  tx: Db,
+  actor: Author,
+  { secretKey, ref, ...settings }: EndpointSettings & { readonly secretKey: SecretKey; readonly ref: number },
+): Promise<Endpoint> {
+  const { accountId } = actor;
+  const headers = settings.headers === undefined ? undefined : sealHeaders(secretKey, accountId, settings.headers);
+  const endpoint = await updateEndpoint(tx, { ...settings, accountId, ref, headers });
+  if (!endpoint) throw noWebhook();
+  const detail = { host: new URL(settings.url).host, eventTypes: settings.eventTypes };
+  await recordAudit(tx, actor, { action: 'webhook.update', subject: `webhook:${endpoint.id}`, detail });
+  return endpoint;
+}
+
+/** Stops posting to an endpoint; its events wait. Errors: 404, 409 when it is not active. Call it in a transaction. */
+export async function pauseEndpoint(tx: Db, actor: Author, { ref }: { readonly ref: number }): Promise<void> {
+  const { accountId } = actor;
+  const paused = await exec(
+    tx,
+    sql`UPDATE webhook_endpoint SET status = 'paused', since = now(), updated_at = now()
+        WHERE account_id = ${accountId} AND ref = ${ref} AND status = 'active'`,
+  );
+  if (paused > 0) return recordAudit(tx, actor, { action: 'webhook.pause', subject: `webhook:${ref}` });
+  const known = await findEndpoint(tx, { accountId, ref });
+  throw known ? new AppError('conflict', { message: `The webhook is ${known.status}` }) : noWebhook();
 }
 
 const ENDPOINT = columns({
@@ -176,31 +290,46 @@ const ENDPOINT = columns({
   id: as<number>('id'),
   url: as<string>('url'),
   /** The form of the payload, depending on where the webhook was registered. */
-  form: as<'A' | 'B'>('form'),
+  form: as<Form | 'V2'>('form'),
   method: as<'POST'>('method'),
   /** Sealed, like the previous one: `openSecrets` opens both. */
   secret: as<Buffer>('secret'),
   previousSecret: as<Buffer | null>('previous_secret'),
   /** Time until which both secrets sign. */
   previousSecretUntil: as<Date | null>('previous_secret_until'),
-  status: as<'active' | 'disabled'>('status'),
+  status: as<'active' | 'paused' | 'disabled'>('status'),
   disabledReason: as<string | null>('disabled_reason'),
+  /** Time since which it has its status. */
+  since: as<Date>('since'),
   /** The first failure since the last success. */
   failingSince: as<Date | null>('failing_since'),
   createdAt: as<Date>('created_at'),
   updatedAt: as<Date>('updated_at'),
+  /** What queue and log call it: 0 for the webhook of the specification, whatever its registration; otherwise its id. */
+  ref: as<number>('ref'),
+  name: as<string>('name'),
+  /** Types as given, such as `message.*`; none for the webhook of the specification, whose form decides. */
+  eventTypes: as<readonly string[]>('event_types'),
+  filters: as<Filters>('filters'),
+  /** Sealed JSON of further headers. */
+  headers: as<Buffer | null>('headers'),
+  retry: as<RetryPlan>('retry'),
+  /** True if who made it may see amounts. */
+  showsAmounts: as<boolean>('shows_amounts'),
 });
 
 /** Destination for the events of an account. */
 export type Endpoint = RowOf<typeof ENDPOINT>;
 
-/** Finds the endpoint of an account. */
-export const findEndpoint = (db: Db, { accountId }: { accountId: number }): Promise<Endpoint | undefined> =>
-  maybeOne(db, sql`SELECT ${ENDPOINT} FROM webhook_endpoint WHERE account_id = ${accountId}`);
+type Place = { readonly accountId: number; readonly ref?: number };
+
+/** Finds an endpoint of an account, by default the webhook of the specification. */
+export const findEndpoint = (db: Db, { accountId, ref = 0 }: Place): Promise<Endpoint | undefined> =>
+  maybeOne(db, sql`SELECT ${ENDPOINT} FROM webhook_endpoint WHERE account_id = ${accountId} AND ref = ${ref}`);
 
 /** Lists the endpoints of these accounts, whatever their status. */
 export const listEndpoints = (db: Db, { accountIds }: { accountIds: readonly number[] }): Promise<Endpoint[]> =>
-  many(db, sql`SELECT ${ENDPOINT} FROM webhook_endpoint WHERE account_id = ANY (${accountIds}::bigint[])`);
+  many(db, sql`SELECT ${ENDPOINT} FROM webhook_endpoint WHERE account_id = ANY (${accountIds}::bigint[]) ORDER BY ref`);
 
 const OVERVIEW = columns({
   accountId: as<number>('e.account_id'),
@@ -218,16 +347,20 @@ export type EndpointOverview = RowOf<typeof OVERVIEW>;
 export const listAllEndpoints = (db: Db): Promise<EndpointOverview[]> =>
   many(db, sql`SELECT ${OVERVIEW} FROM webhook_endpoint e JOIN account a ON a.id = e.account_id ORDER BY e.account_id`);
 
-type NewEndpoint = Pick<Endpoint, 'accountId' | 'url' | 'form' | 'method' | 'secret'>;
+type NewEndpoint = Pick<Endpoint, 'accountId' | 'url' | 'method' | 'secret'> & { readonly form: Form };
+
+/** The kinds of events that a form has. */
+const kindsOfForm = (form: Form): string =>
+  plainArray(WEBHOOK_EVENT_KINDS.filter((kind) => EVENTS[kind][form] !== undefined));
 
 /** Inserts the endpoint of an account, or replaces the one before: with a new id and without its history. */
 export const insertEndpoint = (db: Db, { accountId, url, form, method, secret }: NewEndpoint): Promise<Endpoint> =>
   one(
     db,
-    sql`INSERT INTO webhook_endpoint (account_id, url, form, method, secret)
-      VALUES (${accountId}, ${url}, ${form}, ${method}, ${secret})
-      ON CONFLICT (account_id) DO UPDATE SET id = DEFAULT, url = excluded.url, form = excluded.form,
-        method = excluded.method, secret = excluded.secret, previous_secret = NULL, previous_secret_until = NULL,
+    sql`INSERT INTO webhook_endpoint (account_id, url, form, kinds, method, secret)
+      VALUES (${accountId}, ${url}, ${form}, ${kindsOfForm(form)}::text[], ${method}, ${secret})
+      ON CONFLICT (account_id, ref) DO UPDATE SET id = DEFAULT, url = excluded.url, form = excluded.form,
+        kinds = excluded.kinds, since = now(), method = excluded.method, secret = excluded.secret, previous_secret = NULL, previous_secret_until = NULL,
         status = 'active', disabled_reason = NULL, failing_since = NULL, created_at = now(), updated_at = now()
       RETURNING ${ENDPOINT}`,
   );
@@ -240,33 +373,117 @@ const updateEndpointUrl = (
   maybeOne(
     db,
     sql`UPDATE webhook_endpoint SET url = ${url}, status = 'active', disabled_reason = NULL,
-        failing_since = NULL, updated_at = now()
-      WHERE account_id = ${accountId}
+        failing_since = NULL, updated_at = now(), since = CASE status WHEN 'active' THEN since ELSE now() END
+      WHERE account_id = ${accountId} AND ref = 0
       RETURNING ${ENDPOINT}`,
   );
 
 /** Sets a new secret; the current one becomes the previous one and also signs for `overlapMs`. */
 const updateEndpointSecret = (
   db: Db,
-  { accountId, secret, overlapMs }: { accountId: number; secret: Buffer; overlapMs: number },
+  { accountId, ref = 0, secret, overlapMs }: Place & { secret: Buffer; overlapMs: number },
 ): Promise<Endpoint | undefined> =>
   maybeOne(
     db,
     sql`UPDATE webhook_endpoint SET previous_secret = secret, secret = ${secret},
         previous_secret_until = now() + make_interval(secs => ${overlapMs / 1000}), updated_at = now()
-      WHERE account_id = ${accountId}
+      WHERE account_id = ${accountId} AND ref = ${ref}
       RETURNING ${ENDPOINT}`,
   );
 
-/** Activates a disabled endpoint, which then counts as not failing. Undefined when there is no disabled one. */
-const moveEndpointToActive = (db: Db, { accountId }: { accountId: number }): Promise<Endpoint | undefined> =>
+/** Activates an endpoint, which then counts as not failing. Undefined when there is none that is not active. */
+const moveEndpointToActive = (db: Db, { accountId, ref = 0 }: Place): Promise<Endpoint | undefined> =>
   maybeOne(
     db,
-    sql`UPDATE webhook_endpoint SET status = 'active', disabled_reason = NULL, failing_since = NULL, updated_at = now()
-      WHERE account_id = ${accountId} AND status = 'disabled'
+    sql`UPDATE webhook_endpoint SET status = 'active', disabled_reason = NULL, failing_since = NULL, updated_at = now(),
+        since = now()
+      WHERE account_id = ${accountId} AND ref = ${ref} AND status <> 'active'
       RETURNING ${ENDPOINT}`,
   );
 
-/** Deletes the endpoint of an account. Undefined when there is none. */
-const deleteEndpoint = (db: Db, { accountId }: { accountId: number }): Promise<{ id: number } | undefined> =>
-  maybeOne<{ id: number }>(db, sql`DELETE FROM webhook_endpoint WHERE account_id = ${accountId} RETURNING id`);
+/** Deletes an endpoint of an account. Undefined when there is none. */
+const deleteEndpoint = (db: Db, { accountId, ref = 0 }: Place): Promise<{ id: number } | undefined> =>
+  maybeOne<{ id: number }>(
+    db,
+    sql`DELETE FROM webhook_endpoint WHERE account_id = ${accountId} AND ref = ${ref} RETURNING id`,
+  );
+
+/**
+ * Deletes what waits for an endpoint that was deleted, or (`untilId`) what has waited too long. Events that are not divided
+ * among endpoints are those of the only one.
+ */
+const deleteWaiting = (
+  db: Db,
+  { accountId, ref, untilId }: { accountId: number; ref: number; untilId: string | null },
+) =>
+  exec(
+    db,
+    sql`WITH ended AS (
+          DELETE FROM webhook_retry WHERE account_id = ${accountId} AND endpoint = ${ref}
+            AND (${untilId}::uuid IS NULL OR id < ${untilId}) RETURNING id),
+        dead AS (
+          UPDATE webhook_delivery SET state = 'DEAD', next_attempt_at = NULL, updated_at = now(),
+            failure = coalesce(failure, 'its endpoint was paused or deleted')
+          WHERE account_id = ${accountId} AND endpoint = ${ref} AND id IN (SELECT id FROM ended))
+        DELETE FROM webhook_outbox
+        WHERE account_id = ${accountId} AND (${untilId}::uuid IS NULL OR seed < ${untilId})
+          AND (endpoint = ${ref} OR (endpoint = -1 AND NOT EXISTS (
+            SELECT FROM webhook_endpoint WHERE account_id = ${accountId} AND ref <> ${ref})))`,
+  );
+
+type StoredSettings = Omit<EndpointSettings, 'headers'> & {
+  readonly accountId: number;
+  readonly headers?: Buffer | null | undefined;
+};
+
+const insertEndpointV2 = (
+  db: Db,
+  {
+    accountId,
+    url,
+    name,
+    eventTypes,
+    filters,
+    retry,
+    showsAmounts,
+    headers = null,
+    secret,
+  }: StoredSettings & { readonly secret: Buffer },
+): Promise<Endpoint> => {
+  const { kinds, statuses } = kindsOf(eventTypes);
+  return one(
+    db,
+    sql`INSERT INTO webhook_endpoint (account_id, url, form, name, event_types, kinds, statuses, filters, retry,
+          shows_amounts, headers, secret)
+        VALUES (${accountId}, ${url}, 'V2', ${name}, ${textArray(eventTypes)}::text[], ${textArray(kinds)}::text[],
+          ${plainArray(statuses)}::smallint[], ${JSON.stringify(filters)}::jsonb, ${retry}, ${showsAmounts}, ${headers}, ${secret})
+        RETURNING ${ENDPOINT}`,
+  );
+};
+
+/** Changes an endpoint of format v2; headers that are undefined stay. */
+const updateEndpoint = (
+  db: Db,
+  {
+    accountId,
+    ref,
+    url,
+    name,
+    eventTypes,
+    filters,
+    retry,
+    showsAmounts,
+    headers,
+  }: StoredSettings & { readonly ref: number },
+): Promise<Endpoint | undefined> => {
+  const { kinds, statuses } = kindsOf(eventTypes);
+  return maybeOne(
+    db,
+    sql`UPDATE webhook_endpoint SET url = ${url}, name = ${name}, event_types = ${textArray(eventTypes)}::text[],
+          kinds = ${textArray(kinds)}::text[], statuses = ${plainArray(statuses)}::smallint[],
+          filters = ${JSON.stringify(filters)}::jsonb, retry = ${retry}, shows_amounts = ${showsAmounts},
+          headers = ${headers === undefined ? sql`headers` : sql`${headers}`}, updated_at = now()
+        WHERE account_id = ${accountId} AND ref = ${ref} AND form = 'V2'
+        RETURNING ${ENDPOINT}`,
+  );
+};

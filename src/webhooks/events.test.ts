@@ -1,8 +1,10 @@
 import { readFile } from 'node:fs/promises';
+import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
 import type { Channel } from '../core/channels.ts';
 import { isUuid, newId, timeOfId } from '../core/ids.ts';
 import { STATUS, STATUS_NAMES } from '../core/message-state.ts';
+import { EVENT_TYPES, envelope, exampleOf } from './event-types.ts';
 import { bodyOf, EVENTS, eventIdOf, type Facts, type Form, type WebhookEvent } from './events.ts';
 
 const [EVENT, SENT] = EVENTS.DELIVERY.example;
@@ -118,5 +120,14 @@ test.each(Object.entries(EVENTS))(
   async (kind, type) => {
     const [, ...fields] = Object.keys(type.A.schema.properties).map((name) => `\`${name}\``);
     expect(await readFile('docs/api.md', 'utf8')).toContain(`| \`${kind}\` | ${type.summary} | ${fields.join(', ')} |`);
+  },
+);
+
+test.each(Object.entries(EVENT_TYPES))(
+  'the example of %s fits its schema, and docs/api.md has its row',
+  async (type, known) => {
+    const example = exampleOf(type);
+    expect(Value.Errors(envelope(type, known.data), example)).toEqual([]);
+    expect(await readFile('docs/api.md', 'utf8')).toContain(`| \`${type}\` | ${known.summary} |`);
   },
 );

@@ -1,4 +1,3 @@
-import type { LRUCache } from 'lru-cache';
 import { type Static, type TObject, Type } from 'typebox';
 import { CHANNEL, type Channel, isRich, isRoutedBySender } from '../core/channels.ts';
 import { bigint, rowsOf, uuid } from '../core/db/columns.ts';
@@ -20,7 +19,7 @@ type EventData = {
   /** The carrier's text for a failure. */
   readonly error: string | null;
 };
-type Key = { readonly accountId: number; readonly messageId: string };
+export type MessageKey = { readonly accountId: number; readonly messageId: string };
 export type Facts = SentFacts | ReceivedFacts;
 
 type Payload<F> = {
@@ -32,7 +31,7 @@ type Payload<F> = {
 type EventType<F> = {
   readonly summary: string;
   /** Lists the facts of messages: none of a deleted one, and none of one whose client requested no events. */
-  readonly load: (db: Db, keys: readonly Key[]) => Promise<readonly F[]>;
+  readonly load: (db: Db, keys: readonly MessageKey[]) => Promise<readonly F[]>;
   readonly example: readonly [EventData, F];
   readonly A: Payload<F>;
   /** Omitted where the form has no such event. */
@@ -136,7 +135,7 @@ export const WEBHOOK_EVENT_KINDS = Object.keys(EVENTS) as WebhookEventKind[];
 export type WebhookEvent = EventData & { readonly kind: WebhookEventKind };
 
 /** An event to publish; without a time, that of the transaction. */
-export type NewWebhookEvent = Key &
+export type NewWebhookEvent = MessageKey &
   Pick<WebhookEvent, 'kind'> & { readonly [N in 'status' | 'at' | 'error']?: EventData[N] | null };
 
 /** Makes the body of an event, or null when the form does not have it. */
@@ -145,34 +144,7 @@ export function bodyOf(form: Form, event: WebhookEvent, facts: Facts): string | 
   return payload && JSON.stringify(payload);
 }
 
-/** Facts by message id. */
-export type KnownFacts = LRUCache<string, SentFacts>;
-
-/**
- * Adds the facts for their bodies to events; null: the message was deleted, or its client requested no events.
- *
- * @param known facts that need no look-up; those of submitted messages are added, which do not change any more
- */
-export async function withFacts<E extends Key & { readonly kind: WebhookEventKind }>(
-  db: Db,
-  events: readonly E[],
-  known?: KnownFacts,
-): Promise<(E & { readonly facts: Facts | null })[]> {
-  const found = new Map<string, Facts>();
-  const missing = events.filter(({ messageId }) => {
-    const facts = known?.get(messageId);
-    if (facts) found.set(messageId, facts);
-    return !facts;
-  });
-  for (const [load, own] of Map.groupBy(missing, ({ kind }) => EVENTS[kind].load))
-    for (const facts of await load(db, own)) {
-      found.set(facts.messageId, facts);
-      if ('submittedAt' in facts && facts.submittedAt) known?.set(facts.messageId, facts);
-    }
-  return events.map((event) => ({ ...event, facts: found.get(event.messageId) ?? null }));
-}
-
-/** Describes the events for OpenAPI: a webhook for each kind, and the schemas of their bodies by name. */
+/** Describes the events of format v1 for OpenAPI: a webhook for each kind, and the schemas of their bodies by name. */
 export function describeEvents() {
   const kinds = Object.entries(EVENTS).map(([kind, type]) => ({
     kind,
@@ -271,10 +243,14 @@ const STATUS_TEXTS: { readonly [N in StatusName]?: 'SENT' | 'DELIVERED' | 'EXPIR
 const LOWER_CASE = { SMS: 'sms', RCS: 'rcs', WHATSAPP: 'whatsapp' } as const satisfies Record<Channel, string>;
 
 /** Adds the plus that carriers omit; anything but a full number (a short code, a name) is unchanged. */
-const withPlus = (address: string): string => (/^[1-9]\d{6,14}$/.test(address) ? `+${address}` : address);
+export const withPlus = (address: string): string => (/^[1-9]\d{6,14}$/.test(address) ? `+${address}` : address);
 
 /** Returns the account's number if known, and otherwise the id that the network has for it. */
-const receiverOf = ({ channel, destination, ownNumber }: ReceivedFacts): string => {
+export const receiverOf = ({
+  channel,
+  destination,
+  ownNumber,
+}: Pick<ReceivedFacts, 'channel' | 'destination' | 'ownNumber'>): string => {
   if (!isRoutedBySender(channel)) return withPlus(destination);
   return ownNumber === null ? destination : withPlus(ownNumber);
 };
@@ -291,7 +267,7 @@ export function eventIdOf(seed: string, place: number): string {
 }
 
 /** Unpacks the keys of messages as rows. */
-export const rowsOfMessages = (keys: readonly Key[]) =>
+export const rowsOfMessages = (keys: readonly MessageKey[]) =>
   rowsOf(keys, { account_id: bigint((k) => k.accountId), id: uuid((k) => k.messageId) });
 
 const SENT_FACTS = columns({
@@ -309,7 +285,7 @@ export type SentFacts = RowOf<typeof SENT_FACTS>;
  * The limits make the planner look up each key. Without statistics it read every row of that range instead: for single
  * sends, 130 µs of CPU a message.
  */
-async function listSentFacts(db: Db, keys: readonly Key[]): Promise<SentFacts[]> {
+export async function listSentFacts(db: Db, keys: readonly MessageKey[]): Promise<SentFacts[]> {
   const [firstId, lastId] = boundsOf(keys.map((key) => key.messageId));
   return many(
     db,
@@ -338,7 +314,7 @@ const RECEIVED_FACTS = columns({
 type ReceivedFacts = RowOf<typeof RECEIVED_FACTS>;
 
 /** Lists the facts of inbound messages. Carriers write numbers without a plus, and short codes. */
-async function listReceivedFacts(db: Db, keys: readonly Key[]): Promise<ReceivedFacts[]> {
+async function listReceivedFacts(db: Db, keys: readonly MessageKey[]): Promise<ReceivedFacts[]> {
   return many(
     db,
     sql`SELECT ${RECEIVED_FACTS}

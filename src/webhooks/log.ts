@@ -1,18 +1,6 @@
 import type { Pool } from 'pg';
 import { bigint, insertRows, int, json, rowsOf, smallint, text, timestamptz, uuid } from '../core/db/columns.ts';
-import {
-  as,
-  columns,
-  countRows,
-  type Db,
-  exec,
-  many,
-  maybeOne,
-  one,
-  plainArray,
-  type RowOf,
-  sql,
-} from '../core/db/query.ts';
+import { as, columns, type Db, exec, many, plainArray, type RowOf, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { DAY_MS } from '../core/time.ts';
 import {
@@ -23,8 +11,7 @@ import {
   type SettledEvent,
   type Target,
 } from './account-queue.ts';
-import { rowsOfMessages, type WebhookEventKind } from './events.ts';
-import { deleteOutbox, listOwnAccounts } from './outbox.ts';
+import { deleteOutbox, listOwnAccounts, publishFacts } from './outbox.ts';
 import { retryDelayMs } from './send.ts';
 
 const DISABLE_AFTER_MS = 5 * DAY_MS;
@@ -66,7 +53,7 @@ type Verdict = {
 };
 
 /** Interprets a result for its event. */
-function verdictOf({ event, result }: SettledEvent): Verdict {
+function verdictOf({ event, result, target }: SettledEvent): Verdict {
   switch (result.kind) {
     case 'acknowledged': {
       const { code, durationMs, at, answer } = result;
@@ -81,7 +68,7 @@ function verdictOf({ event, result }: SettledEvent): Verdict {
       return { event, entry, next: 'none' };
     }
     case 'failed':
-      return verdictOfFailure(event, result);
+      return verdictOfFailure(event, result, target);
     case 'behind':
       return { event, entry: entryOf(event, { failure: 'waits for an earlier event of its message' }), next: 'behind' };
     case 'left out': {
@@ -94,10 +81,14 @@ function verdictOf({ event, result }: SettledEvent): Verdict {
   }
 }
 
-function verdictOfFailure(event: QueuedEvent, failed: Extract<SettledEvent['result'], { kind: 'failed' }>): Verdict {
+function verdictOfFailure(
+  event: QueuedEvent,
+  failed: Extract<SettledEvent['result'], { kind: 'failed' }>,
+  target: Target | null,
+): Verdict {
   const { code, reason, durationMs, retryAfterMs, at, answer } = failed;
   const attempts = event.attempts + 1;
-  const delayMs = failed.unwanted ? null : retryDelayMs(attempts, retryAfterMs);
+  const delayMs = failed.unwanted ? null : retryDelayMs(attempts, retryAfterMs, undefined, target?.retry);
   const entry = entryOf(event, {
     attempts,
     responseCode: code,
@@ -113,7 +104,9 @@ function verdictOfFailure(event: QueuedEvent, failed: Extract<SettledEvent['resu
 
 const entryOf = (event: QueuedEvent, more: Partial<LogEntry>): LogEntry => ({
   accountId: event.accountId,
+  endpoint: event.endpoint,
   id: event.id,
+  data: event.data,
   messageId: event.messageId,
   kind: event.kind,
   status: event.status,
@@ -160,7 +153,7 @@ async function recordHealth(tx: Db, settled: readonly SettledEvent[]): Promise<v
   const webhook = { accountId: last.event.accountId, id: last.target.id };
   const failures = settled.flatMap(({ result }) => (result.kind === 'failed' ? [result] : []));
   if (failures.some(({ unwanted }) => unwanted))
-    await moveToDisabled(tx, { ...webhook, reason: 'the receiver returned 410 Gone' });
+    await disable(tx, last.target, webhook, 'the receiver returned 410 Gone');
   else if (settled.some(({ result }) => result.kind === 'acknowledged')) await recordSuccess(tx, webhook, last.target);
   else if (failures.length > 0) await recordFailure(tx, webhook, last.target);
 }
@@ -171,23 +164,38 @@ async function recordSuccess(tx: Db, webhook: Webhook, { failingSince }: Target)
   if (failingSince !== null) await moveToSucceeding(tx, webhook);
 }
 
-async function recordFailure(tx: Db, webhook: Webhook, { failingSince }: Target): Promise<void> {
+async function recordFailure(tx: Db, webhook: Webhook, target: Target): Promise<void> {
+  const { failingSince } = target;
   if (failingSince === null) await moveToFailing(tx, webhook);
   else if (Date.now() - failingSince.getTime() > DISABLE_AFTER_MS)
-    await moveToDisabled(tx, { ...webhook, reason: 'it has failed for five days without one success' });
+    await disable(tx, target, webhook, 'it has failed for five days without one success');
+}
+
+async function disable(tx: Db, { ref }: Target, webhook: Webhook, reason: string): Promise<void> {
+  if ((await moveToDisabled(tx, { ...webhook, reason })) === 0) return;
+  const endpointId = ref === 0 ? 'default' : String(ref);
+  const about = { accountId: webhook.accountId, about: ref };
+  await publishFacts(tx, [{ ...about, type: 'webhook.disabled', data: { endpointId, reason } }]);
 }
 
 export const DELIVERY_STATES = ['PENDING', 'DELIVERED', 'DEAD'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
-/** Identifies an event. */
-export type EventKey = { readonly accountId: number; readonly id: string };
+/** Identifies an event at one of the endpoints that it goes to (`ref`). */
+export type EventKey = { readonly accountId: number; readonly endpoint: number; readonly id: string };
 
 const keysOf = (keys: readonly EventKey[]) =>
-  rowsOf(keys, { account_id: bigint((k) => k.accountId), id: uuid((k) => k.id) });
+  rowsOf(keys, {
+    account_id: bigint((k) => k.accountId),
+    endpoint: bigint((k) => k.endpoint),
+    id: uuid((k) => k.id),
+  });
+
+/** The key of something that belongs to one endpoint, as text. */
+export const placeOf = (endpoint: number, id: string): string => `${endpoint}/${id}`;
 
 /** A failed attempt, as the log stores it. */
-type FailedAttempt = {
+export type FailedAttempt = {
   readonly at: string;
   readonly code: number | null;
   readonly reason: string | null;
@@ -198,7 +206,8 @@ type FailedAttempt = {
 
 type LogEntry = EventKey & {
   readonly messageId: string;
-  readonly kind: WebhookEventKind;
+  readonly kind: string;
+  readonly data: object | null;
   readonly status: number | null;
   readonly at: Date;
   readonly error: string | null;
@@ -222,8 +231,10 @@ async function insertLog(db: Db, entries: readonly LogEntry[]): Promise<void> {
     db,
     sql`${insertRows('webhook_delivery AS d', entries, {
       accountId: bigint,
+      endpoint: bigint,
       id: uuid,
       messageId: uuid,
+      data: json((e) => e.data && JSON.stringify(e.data)),
       kind: text,
       status: smallint,
       at: timestamptz,
@@ -239,7 +250,7 @@ async function insertLog(db: Db, entries: readonly LogEntry[]): Promise<void> {
       failures: json((e) => JSON.stringify(e.failures)),
     })}
         ORDER BY u.account_id, u.id
-        ON CONFLICT (account_id, id) DO UPDATE
+        ON CONFLICT (account_id, id, endpoint) DO UPDATE
           SET state = excluded.state, attempts = excluded.attempts, response_code = excluded.response_code,
               duration_ms = excluded.duration_ms, failure = excluded.failure,
               next_attempt_at = excluded.next_attempt_at, updated_at = now(),
@@ -261,13 +272,14 @@ export async function insertRetries(db: Db, retries: readonly Retry[]): Promise<
     db,
     sql`${insertRows<Retry>('webhook_retry', retries, {
       accountId: bigint,
+      endpoint: bigint,
       id: uuid,
       messageId: uuid,
       seq: bigint,
       dueAt: timestamptz,
     })}
         ORDER BY u.account_id, u.id
-        ON CONFLICT (account_id, id) DO UPDATE SET due_at = excluded.due_at`,
+        ON CONFLICT (account_id, id, endpoint) DO UPDATE SET due_at = excluded.due_at`,
   );
 }
 
@@ -275,53 +287,61 @@ export async function insertRetries(db: Db, retries: readonly Retry[]): Promise<
 export async function deleteRetries(db: Db, ended: readonly (EventKey & { messageId: string })[]): Promise<void> {
   await exec(
     db,
-    sql`WITH ended AS (SELECT u.account_id, u.id, u.message_id FROM ${rowsOf(ended, {
+    sql`WITH ended AS (SELECT u.* FROM ${rowsOf(ended, {
       account_id: bigint((e) => e.accountId),
+      endpoint: bigint((e) => e.endpoint),
       id: uuid((e) => e.id),
       message_id: uuid((e) => e.messageId),
     })} AS u),
-        gone AS (DELETE FROM webhook_retry r USING ended e WHERE r.account_id = e.account_id AND r.id = e.id),
+        gone AS (DELETE FROM webhook_retry r USING ended e
+          WHERE r.account_id = e.account_id AND r.id = e.id AND r.endpoint = e.endpoint),
         next AS (
-          SELECT DISTINCT ON (w.account_id, w.message_id) w.account_id, w.id, w.due_at
-          FROM ended e JOIN webhook_retry w ON w.account_id = e.account_id AND w.message_id = e.message_id
-          WHERE w.id NOT IN (SELECT id FROM ended) ORDER BY w.account_id, w.message_id, w.seq)
+          SELECT DISTINCT ON (w.account_id, w.endpoint, w.message_id) w.account_id, w.endpoint, w.id, w.due_at
+          FROM ended e JOIN webhook_retry w
+            ON w.account_id = e.account_id AND w.message_id = e.message_id AND w.endpoint = e.endpoint
+          WHERE (w.id, w.endpoint) NOT IN (SELECT id, endpoint FROM ended)
+          ORDER BY w.account_id, w.endpoint, w.message_id, w.seq)
         UPDATE webhook_retry n SET due_at = now() FROM next
-        WHERE n.account_id = next.account_id AND n.id = next.id AND next.due_at IS NULL`,
+        WHERE n.account_id = next.account_id AND n.id = next.id AND n.endpoint = next.endpoint AND next.due_at IS NULL`,
   );
 }
 
-/** Lists which of these events are in the log; all their ids lie in [firstId, lastId]. */
+/** Lists which of these events are in the log (`placeOf`); all their ids lie in [firstId, lastId]. */
 export async function listLogged(
   db: Db,
   { keys, firstId, lastId }: { keys: readonly EventKey[]; firstId: string; lastId: string },
 ): Promise<Set<string>> {
-  const rows = await many<{ id: string }>(
+  const rows = await many<{ id: string; endpoint: number }>(
     db,
-    sql`SELECT d.id FROM ${keysOf(keys)} AS u JOIN webhook_delivery d ON d.account_id = u.account_id AND d.id = u.id
+    sql`SELECT d.id, d.endpoint FROM ${keysOf(keys)} AS u
+        JOIN webhook_delivery d ON d.account_id = u.account_id AND d.id = u.id AND d.endpoint = u.endpoint
         WHERE d.id BETWEEN ${firstId} AND ${lastId}`,
   );
-  return new Set(rows.map((row) => row.id));
+  return new Set(rows.map((row) => placeOf(row.endpoint, row.id)));
 }
 
-/** Lists which of these messages have events that wait for another attempt. */
+/** Lists which of these messages have events that wait for another attempt at the same endpoint (`placeOf`). */
 export async function listWaitingMessages(
   db: Db,
-  { messages }: { messages: readonly Pick<Retry, 'accountId' | 'messageId'>[] },
+  { messages }: { messages: readonly Pick<Retry, 'accountId' | 'endpoint' | 'messageId'>[] },
 ): Promise<Set<string>> {
-  const rows = await many<{ id: string }>(
+  const keys = messages.map(({ messageId: id, ...rest }) => ({ ...rest, id }));
+  const rows = await many<{ id: string; endpoint: number }>(
     db,
-    sql`SELECT DISTINCT r.message_id AS id FROM ${rowsOfMessages(messages)} AS u
-        JOIN webhook_retry r ON r.account_id = u.account_id AND r.message_id = u.id`,
+    sql`SELECT DISTINCT r.message_id AS id, r.endpoint FROM ${keysOf(keys)} AS u
+        JOIN webhook_retry r ON r.account_id = u.account_id AND r.message_id = u.id AND r.endpoint = u.endpoint`,
   );
-  return new Set(rows.map((row) => row.id));
+  return new Set(rows.map((row) => placeOf(row.endpoint, row.id)));
 }
 
 const DUE_RETRY = columns({
   accountId: as<number>('r.account_id'),
+  endpoint: as<number>('r.endpoint'),
   id: as<string>('r.id'),
   messageId: as<string>('r.message_id'),
   seq: as<number>('r.seq'),
-  kind: as<WebhookEventKind>('d.kind'),
+  kind: as<string>('d.kind'),
+  data: as<object | null>('d.data'),
   status: as<number | null>('d.status'),
   at: as<Date>('d.at'),
   error: as<string | null>('d.error'),
@@ -329,157 +349,31 @@ const DUE_RETRY = columns({
 });
 export type DueRetry = RowOf<typeof DUE_RETRY>;
 
-/** Number of events to load of an account. */
-export type AccountLimit = { readonly accountId: number; readonly limit: number };
+/** Number of events to load of an endpoint. */
+export type RetryLimit = { readonly accountId: number; readonly endpoint: number; readonly limit: number };
 
 /**
- * Lists the events of these accounts whose next attempt is due, up to the limit of each, without those held already.
+ * Lists the events of these endpoints whose next attempt is due, up to the limit of each, without those held already.
  */
 export async function listDueRetries(
   db: Db,
-  { wants, heldIds }: { wants: readonly AccountLimit[]; heldIds: readonly string[] },
+  { wants, held }: { wants: readonly RetryLimit[]; held: readonly EventKey[] },
 ): Promise<DueRetry[]> {
   return many(
     db,
     sql`SELECT ${DUE_RETRY}
-        FROM ${rowsOf(wants, { account_id: bigint((w) => w.accountId), max: int((w) => w.limit) })} AS u
+        FROM ${rowsOf(wants, {
+          account_id: bigint((w) => w.accountId),
+          endpoint: bigint((w) => w.endpoint),
+          max: int((w) => w.limit),
+        })} AS u
         CROSS JOIN LATERAL (
           SELECT * FROM webhook_retry w
-          WHERE w.account_id = u.account_id AND w.due_at <= now() AND w.id <> ALL(${plainArray(heldIds)}::uuid[])
+          WHERE w.account_id = u.account_id AND w.endpoint = u.endpoint AND w.due_at <= now()
+            AND (w.endpoint || '/' || w.id) <> ALL(${plainArray(held.map((one) => placeOf(one.endpoint, one.id)))}::text[])
           ORDER BY w.due_at LIMIT u.max
         ) AS r
-        JOIN webhook_delivery d ON d.account_id = r.account_id AND d.id = r.id
+        JOIN webhook_delivery d ON d.account_id = r.account_id AND d.id = r.id AND d.endpoint = r.endpoint
         ORDER BY r.due_at, r.seq`,
-  );
-}
-
-const DELIVERY = columns({
-  id: as<string>('id'),
-  messageId: as<string>('message_id'),
-  kind: as<WebhookEventKind>('kind'),
-  status: as<number | null>('status'),
-  at: as<Date>('at'),
-  error: as<string | null>('error'),
-  state: as<DeliveryState>('state'),
-  attempts: as<number>('attempts'),
-  responseCode: as<number | null>('response_code'),
-  durationMs: as<number | null>('duration_ms'),
-  failure: as<string | null>('failure'),
-  nextAttemptAt: as<Date | null>('next_attempt_at'),
-  /** Start of the last attempt; null: there was none. */
-  triedAt: as<Date | null>('tried_at'),
-  /** The first bytes of its response body. */
-  answer: as<string | null>('answer'),
-  updatedAt: as<Date>('updated_at'),
-  failures: as<readonly FailedAttempt[]>('failures'),
-});
-/** An entry of the log of an account. */
-export type Delivery = RowOf<typeof DELIVERY>;
-
-/** A filter of the log; null fields do not filter. The events lie in [firstId, beforeId). */
-export type DeliveryFilter = {
-  readonly accountId: number;
-  readonly state: DeliveryState | null;
-  readonly kind: WebhookEventKind | null;
-  readonly messageId: string | null;
-  readonly firstId: string | null;
-  readonly beforeId: string | null;
-};
-
-const fits = ({ accountId, state, kind, messageId, firstId, beforeId }: DeliveryFilter) => sql`
-  account_id = ${accountId} AND ${isIn(state)} AND (${kind}::text IS NULL OR kind = ${kind})
-  AND (${messageId}::uuid IS NULL OR message_id = ${messageId})
-  AND (${firstId}::uuid IS NULL OR id >= ${firstId}) AND (${beforeId}::uuid IS NULL OR id < ${beforeId})`;
-
-/** Lists the log of an account, newest events first. */
-export async function listDeliveries(
-  db: Db,
-  { limit, offset, ...filter }: DeliveryFilter & { limit: number; offset: number },
-): Promise<Delivery[]> {
-  return many(
-    db,
-    sql`SELECT ${DELIVERY} FROM webhook_delivery
-        WHERE ${fits(filter)} ORDER BY id DESC LIMIT ${limit} OFFSET ${offset}`,
-  );
-}
-
-/** Counts the entries of the log that fit the filter. */
-export const countDeliveries = (db: Db, filter: DeliveryFilter): Promise<number> =>
-  countRows(db, sql`FROM webhook_delivery WHERE ${fits(filter)}`);
-
-/** States with a partial index are named twice: the planner must see that they are not DELIVERED. */
-const isIn = (state: DeliveryState | null) => {
-  if (state === null) return sql`true`;
-  return state === 'DELIVERED' ? sql`state = 'DELIVERED'` : sql`state = ${state} AND state <> 'DELIVERED'`;
-};
-
-/** Lists the events of one message, oldest first; `firstId` is the id of the earliest possible event. */
-export async function listDeliveriesOf(
-  db: Db,
-  { accountId, messageId, firstId }: { accountId: number; messageId: string; firstId: string },
-): Promise<Delivery[]> {
-  return many(
-    db,
-    sql`SELECT ${DELIVERY} FROM webhook_delivery
-        WHERE account_id = ${accountId} AND message_id = ${messageId} AND id >= ${firstId} ORDER BY id`,
-  );
-}
-
-/** Events per call of a replay. */
-const MAX_REPLAYED = 100_000;
-
-type Range = { readonly firstId: string; readonly lastId: string; readonly state: DeliveryState | null };
-
-/**
- * Makes the oldest events of an account in [firstId, lastId] with this state (null: any) due now, up to 100,000, as if
- * they had never been tried. Events that wait behind an earlier one stay there. Returns how many became due.
- */
-export async function moveToReplayed(
-  db: Db,
-  { accountId, firstId, lastId, state }: { accountId: number } & Range,
-): Promise<number> {
-  return exec(
-    db,
-    sql`WITH chosen AS (
-          SELECT id FROM webhook_delivery d
-          WHERE account_id = ${accountId} AND id BETWEEN ${firstId} AND ${lastId} AND ${isIn(state)}
-            AND NOT EXISTS (SELECT FROM webhook_retry r
-                            WHERE r.account_id = ${accountId} AND r.id = d.id AND r.due_at IS NULL)
-          ORDER BY id LIMIT ${MAX_REPLAYED} FOR UPDATE),
-        moved AS (
-          UPDATE webhook_delivery d SET state = 'PENDING', attempts = 0, next_attempt_at = now(), updated_at = now()
-          FROM chosen c WHERE d.account_id = ${accountId} AND d.id = c.id AND d.id BETWEEN ${firstId} AND ${lastId}
-          RETURNING d.account_id, d.id, d.message_id)
-        INSERT INTO webhook_retry (account_id, id, message_id, due_at)
-        SELECT account_id, id, message_id, now() FROM moved ORDER BY account_id, id
-        ON CONFLICT (account_id, id) DO UPDATE SET due_at = least(webhook_retry.due_at, excluded.due_at)`,
-  );
-}
-
-/** Finds one entry of an account's log. */
-export async function findDelivery(db: Db, { accountId, id }: EventKey): Promise<Delivery | undefined> {
-  return maybeOne(db, sql`SELECT ${DELIVERY} FROM webhook_delivery WHERE account_id = ${accountId} AND id = ${id}`);
-}
-
-/** Counts, over all accounts, the events in the outbox, those that wait for another attempt, and the dead ones. */
-export async function countEvents(db: Db): Promise<{ fresh: number; waiting: number; dead: number }> {
-  return one(
-    db,
-    sql`SELECT (SELECT coalesce(sum(cardinality(message_ids)), 0) FROM webhook_outbox)::bigint AS fresh,
-               (SELECT count(*) FROM webhook_retry) AS waiting,
-               (SELECT count(*) FROM webhook_delivery WHERE state = 'DEAD' AND state <> 'DELIVERED') AS dead`,
-  );
-}
-
-/** Lists pending and dead events by account, for the operator; accounts without any are omitted. */
-export async function listEventCounts(db: Db): Promise<{ accountId: number; pending: number; dead: number }[]> {
-  return many(
-    db,
-    sql`SELECT account_id AS "accountId", sum(pending)::bigint AS pending, sum(dead)::bigint AS dead
-        FROM (SELECT account_id, sum(cardinality(message_ids)) AS pending, 0 AS dead FROM webhook_outbox GROUP BY 1
-              UNION ALL SELECT account_id, count(*), 0 FROM webhook_retry GROUP BY 1
-              UNION ALL SELECT account_id, 0, count(*) FROM webhook_delivery
-                        WHERE state = 'DEAD' AND state <> 'DELIVERED' GROUP BY 1) AS c
-        GROUP BY account_id ORDER BY account_id`,
   );
 }

@@ -8,7 +8,7 @@ import { many, sql } from '../core/db/query.ts';
 import { silentLog } from '../core/log.ts';
 import { STATUS } from '../core/message-state.ts';
 import type { NewWebhookEvent } from './events.ts';
-import { insertOutbox, listOutbox } from './outbox.ts';
+import { insertOutbox, listOutbox, UNDIVIDED } from './outbox.ts';
 
 const database = testDatabase();
 const { pool } = database;
@@ -55,7 +55,10 @@ test('rows are loaded up to a number of rows and up to a number of events, the o
     );
   const load = async (rows: number, events: number, heldIds: readonly number[] = []) => {
     const limit = { rows, events };
-    const found = await listOutbox(pool, { wants: [{ accountId: 1, single: limit, other: limit }], heldIds });
+    const found = await listOutbox(pool, {
+      wants: [{ accountId: 1, endpoint: UNDIVIDED, single: limit, other: limit }],
+      heldIds,
+    });
     return found.map((row) => ({ id: row.id, events: row.messageIds.length }));
   };
   const [first] = await load(1, 1);

@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import { type BatchColumns, bigint, int, once, rowsOf, smallint, text, timestamptz, uuid } from '../core/db/columns.ts';
 import {
   as,
@@ -11,10 +12,13 @@ import {
   type RowOf,
   type Sql,
   sql,
+  timeOf,
 } from '../core/db/query.ts';
+import { transaction } from '../core/db/transaction.ts';
 import { isOwnerAlive } from '../core/db/worker-session.ts';
-import { isSingleId, isSmppId } from '../core/ids.ts';
-import { EVENTS, type NewWebhookEvent, WEBHOOK_EVENT_KINDS, type WebhookEventKind } from './events.ts';
+import { idFrom, isSingleId, isSmppId } from '../core/ids.ts';
+import type { FactData, FactType } from './event-types.ts';
+import type { NewWebhookEvent } from './events.ts';
 import { insertInbound, insertReceipts } from './smpp-outbox.ts';
 
 /**
@@ -59,8 +63,6 @@ export function createRowFill(): RowFill {
 /** NOTIFY channel that wakes workers when events are committed. */
 export const WEBHOOKS_CHANNEL = 'heliograph_webhooks';
 
-const KINDS_OF_B = plainArray(WEBHOOK_EVENT_KINDS.filter((kind) => EVENTS[kind].B));
-
 /** Limits the events that one worker holds in memory per account, and may send again after a crash. */
 const EVENTS_PER_ROW = 500;
 
@@ -95,15 +97,90 @@ export async function insertOutbox(db: Db, events: readonly NewWebhookEvent[]): 
         SELECT u.account_id, u.priority, u.kind, u.status, array_agg(u.message_id), array_agg(coalesce(u.at, now())),
                array_agg(u.error)
         FROM ${rowsOf(events, EVENT_FIELDS)} AS u
-        WHERE EXISTS (SELECT FROM webhook_endpoint e WHERE e.account_id = ANY(${accountIds}::bigint[]) AND e.status = 'active')
-          AND EXISTS (SELECT FROM webhook_endpoint e
-                      WHERE e.account_id = u.account_id AND e.status = 'active' AND (e.form = 'A' OR u.kind = ANY(${KINDS_OF_B}::text[])))
+        WHERE EXISTS (SELECT FROM webhook_endpoint e WHERE e.account_id = ANY(${accountIds}::bigint[]) AND e.status <> 'disabled')
+          AND EXISTS (SELECT FROM webhook_endpoint e WHERE e.account_id = u.account_id AND ${takes(sql`u`)})
         GROUP BY u.account_id, u.priority, u.kind, u.status, u.n / ${EVENTS_PER_ROW}
         ORDER BY u.account_id, min(u.n)
         RETURNING id)
         SELECT pg_notify(${WEBHOOKS_CHANNEL}, '') WHERE EXISTS (SELECT FROM written)`),
   );
 }
+
+/** An event that is not about a message. */
+export type NewFact = {
+  readonly [T in FactType]: {
+    readonly accountId: number;
+    readonly type: T;
+    /** What it is about: events about the same arrive in order. */
+    readonly about: string | number;
+    readonly data: FactData<T>;
+  };
+}[FactType];
+
+/**
+ * Publishes events that are not about a message, in the transaction of what they tell. Those that no endpoint of their
+ * account subscribes to are not written.
+ */
+export async function publishFacts(tx: Db, facts: readonly NewFact[]): Promise<void> {
+  if (facts.length === 0) return;
+  await exec(
+    tx,
+    sql`WITH written AS (
+          INSERT INTO webhook_outbox (account_id, kind, message_ids, at, errors, data)
+          SELECT u.account_id, u.kind, ARRAY[u.about], ARRAY[now()], ARRAY[NULL::text], u.data::jsonb
+          FROM ${rowsOf(facts, {
+            account_id: bigint((f) => f.accountId),
+            kind: text((f) => f.type),
+            about: uuid((f) => idFrom(`${f.type.split('.', 1)[0]}/${f.accountId}/${f.about}`)),
+            data: text((f) => JSON.stringify(f.data)),
+            status: smallint(() => null),
+            n: int((_, n) => n),
+          })} AS u
+          WHERE EXISTS (SELECT FROM webhook_endpoint e WHERE e.account_id = u.account_id AND ${takes(sql`u`)})
+          ORDER BY u.n
+          RETURNING id)
+        SELECT pg_notify(${WEBHOOKS_CHANNEL}, '') WHERE EXISTS (SELECT FROM written)`,
+  );
+}
+
+/** True if the endpoint `e` receives the events of a row. */
+const takes = (row: Sql): Sql => sql`e.status <> 'disabled' AND ${row}.kind = ANY(e.kinds)
+  AND (e.statuses IS NULL OR ${row}.status IS NULL OR ${row}.status = ANY(e.statuses))`;
+
+/** In the column `endpoint`: not divided yet among the endpoints of its account. */
+export const UNDIVIDED = -1;
+/** Rows that a turn divides. */
+const MAX_DIVIDED = 4000;
+
+/**
+ * Gives each endpoint of these accounts, which have several, its own copies of new rows, with the same event ids: from
+ * then on no endpoint waits for another. Does nothing for accounts that another worker has taken over.
+ */
+export const divideOutbox = (
+  pool: Pool,
+  { owner, accountIds, heldIds }: { owner: number; accountIds: readonly number[]; heldIds: readonly number[] },
+): Promise<number> =>
+  transaction(pool, async (tx) => {
+    const own = plainArray([...(await listOwnAccounts(tx, { owner, accountIds }))]);
+    return exec(
+      tx,
+      sql`WITH e AS MATERIALIZED (
+            SELECT account_id, ref, kinds, statuses, status, created_at FROM webhook_endpoint
+            WHERE account_id = ANY(${own}::bigint[]) FOR SHARE),
+          gone AS (
+            DELETE FROM webhook_outbox WHERE id IN (
+              SELECT id FROM webhook_outbox
+              WHERE account_id = ANY(${own}::bigint[]) AND endpoint = ${constant(UNDIVIDED)}
+                AND id <> ALL(${plainArray(heldIds)}::bigint[])
+              ORDER BY id LIMIT ${MAX_DIVIDED})
+            RETURNING *)
+          INSERT INTO webhook_outbox (account_id, endpoint, priority, seed, kind, status, message_ids, at, errors, data)
+          SELECT g.account_id, e.ref, g.priority, g.seed, g.kind, g.status, g.message_ids, g.at, g.errors, g.data
+          FROM gone g JOIN e ON e.account_id = g.account_id AND ${takes(sql`g`)}
+            AND (e.ref = 0 OR e.created_at <= ${timeOf(sql`g.seed`)})
+          ORDER BY g.id, e.ref`,
+    );
+  });
 
 /** The accounts that have rows in the table, with one index look-up per account. */
 const accountsIn = (table: 'webhook_outbox' | 'webhook_retry') => {
@@ -121,6 +198,10 @@ export type ClaimedAccount = {
   readonly accountId: number;
   /** False when none of its events waits for another attempt. */
   readonly mayHaveRetries: boolean;
+  /** Its endpoints that are not paused (`ref`), and the default one even if it was deleted: what waits for it ends. */
+  readonly endpoints: readonly number[];
+  /** True if new events have to be divided among several. */
+  readonly divides: boolean;
 };
 
 /**
@@ -134,7 +215,7 @@ export async function claimAccounts(
   db: Db,
   { owner, limit }: { owner: number; limit: number },
 ): Promise<ClaimedAccount[]> {
-  return many<ClaimedAccount>(
+  const rows = await many<Omit<ClaimedAccount, 'endpoints'> & { endpoints: string }>(
     db,
     onePlan(sql`WITH RECURSIVE fresh AS (SELECT * FROM (WITH RECURSIVE a AS (${accountsIn('webhook_outbox')}) SELECT * FROM a) AS f),
         waiting AS MATERIALIZED (SELECT * FROM (WITH RECURSIVE a AS (${accountsIn('webhook_retry')}) SELECT * FROM a) AS l
@@ -151,11 +232,21 @@ export async function claimAccounts(
           ORDER BY w.account_id LIMIT ${limit}
           ON CONFLICT (account_id) DO UPDATE SET owner = excluded.owner WHERE c.owner IN (SELECT owner FROM dead)
           RETURNING c.account_id)
-        SELECT account_id AS "accountId", true AS "mayHaveRetries" FROM taken
-        UNION ALL
-        SELECT w.account_id, w.account_id IN (SELECT account_id FROM waiting)
-        FROM work w JOIN webhook_claim c ON c.account_id = w.account_id WHERE c.owner = ${owner}`),
+        SELECT o.*, e.* FROM (
+          SELECT account_id AS "accountId", true AS "mayHaveRetries" FROM taken
+          UNION ALL
+          SELECT w.account_id, w.account_id IN (SELECT account_id FROM waiting)
+          FROM work w JOIN webhook_claim c ON c.account_id = w.account_id WHERE c.owner = ${owner}) AS o
+        CROSS JOIN LATERAL (
+          SELECT coalesce(string_agg(ref::text, ',' ORDER BY status = 'gone') FILTER (WHERE status <> 'paused'), '')
+                   AS endpoints,
+                 count(*) FILTER (WHERE status <> 'gone') > 1 AS divides
+          FROM (SELECT ref, status FROM webhook_endpoint WHERE account_id = o."accountId"
+                UNION ALL
+                SELECT 0, 'gone'
+                WHERE NOT EXISTS (SELECT FROM webhook_endpoint WHERE account_id = o."accountId" AND ref = 0)) AS own) AS e`),
   );
+  return rows.map((row) => ({ ...row, endpoints: row.endpoints === '' ? [] : row.endpoints.split(',').map(Number) }));
 }
 
 /** Lists which of these accounts are still this owner's; they stay so until the transaction ends. */
@@ -185,8 +276,13 @@ export async function deleteClaims(
 const OUTBOX_ROW = columns({
   id: as<number>('o.id'),
   accountId: as<number>('o.account_id'),
+  /** The endpoint (`ref`), also of a row that needs no division because the account has no other. */
+  endpoint: as<number>(
+    sql`CASE WHEN o.endpoint = ${constant(UNDIVIDED)} THEN coalesce(sole.ref, 0) ELSE o.endpoint END`,
+  ),
   seed: as<string>('o.seed'),
-  kind: as<WebhookEventKind>('o.kind'),
+  kind: as<string>('o.kind'),
+  data: as<object | null>('o.data'),
   status: as<number | null>('o.status'),
   errors: as<(string | null)[]>('o.errors'),
   messageIds: as<string>(`array_to_string(o.message_ids, ',')`),
@@ -200,12 +296,19 @@ export type OutboxRow = Omit<RowOf<typeof OUTBOX_ROW>, 'messageIds' | 'at'> & { 
 /** Amount to load: this many rows, and of them those until which there are this many events. */
 export type RowLimit = { readonly rows: number; readonly events: number };
 
-/** Amount to load of an account: of single sends, and of others. */
-export type RowLimits = { readonly accountId: number; readonly single: RowLimit; readonly other: RowLimit };
+/** Amount to load of an endpoint: of single sends, and of others. */
+export type RowLimits = {
+  readonly accountId: number;
+  /** An endpoint (`ref`), or `UNDIVIDED`. */
+  readonly endpoint: number;
+  readonly single: RowLimit;
+  readonly other: RowLimit;
+};
 
 /**
- * Lists the oldest rows of these accounts, up to the limits of each, without those held already; those of single sends
- * come first. The last row of an account may exceed its limit of events.
+ * Lists the oldest rows of these endpoints, up to the limits of each, without those held already; those of single sends
+ * come first. The last row of an endpoint may exceed its limit of events. Rows that are not divided are those of the only
+ * endpoint, as long as the account has no other in this very snapshot.
  */
 export async function listOutbox(
   db: Db,
@@ -216,16 +319,21 @@ export async function listOutbox(
     sql`SELECT ${OUTBOX_ROW}
         FROM ${rowsOf(wants, {
           account_id: bigint((w) => w.accountId),
+          endpoint: bigint((w) => w.endpoint),
           single_rows: int((w) => w.single.rows),
           single_events: int((w) => w.single.events),
           other_rows: int((w) => w.other.rows),
           other_events: int((w) => w.other.events),
         })} AS u
         CROSS JOIN LATERAL (
+          SELECT count(*) AS n, min(ref) AS ref, bool_or(status = 'paused') AS paused
+          FROM webhook_endpoint WHERE account_id = u.account_id) AS sole
+        CROSS JOIN LATERAL (
           ${oldestOf(0, { rows: sql`u.single_rows`, events: sql`u.single_events` }, heldIds)}
           UNION ALL
           ${oldestOf(1, { rows: sql`u.other_rows`, events: sql`u.other_events` }, heldIds)}
         ) AS o
+        WHERE u.endpoint <> ${constant(UNDIVIDED)} OR (sole.n <= 1 AND sole.paused IS NOT TRUE)
         ORDER BY o.priority, o.id`,
   );
   return rows.map((row) => ({
@@ -243,7 +351,7 @@ const oldestOf = (
   SELECT * FROM (
     SELECT *, sum(cardinality(message_ids)) OVER (ORDER BY id) - cardinality(message_ids) AS before
     FROM (SELECT * FROM webhook_outbox w
-          WHERE w.account_id = u.account_id AND w.priority = ${constant(priority)}
+          WHERE w.account_id = u.account_id AND w.endpoint = u.endpoint AND w.priority = ${constant(priority)}
             AND w.id <> ALL(${plainArray(heldIds)}::bigint[])
           ORDER BY w.id LIMIT ${rows}) AS oldest
   ) AS counted

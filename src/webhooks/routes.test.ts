@@ -7,6 +7,7 @@ import { SCOPES } from '../core/actor.ts';
 import { many, sql } from '../core/db/query.ts';
 import { createGuard } from '../core/outbound.ts';
 import { createPoster } from '../core/outbound-post.ts';
+import { endpointRoutes } from './endpoint-routes.ts';
 import { listEndpoints } from './endpoints.ts';
 import { webhookRoutes } from './routes.ts';
 
@@ -17,7 +18,7 @@ const receiver = await startReceiver();
 const guard = createGuard({ allowedBlocks: ['127.0.0.1'], ports: [443, receiver.port] });
 const poster = createPoster({ guard, ca: TEST_CERT });
 const nothing = () => Promise.reject(new Error('nothing is fetched'));
-const { pool, account, stranger, call, ...routes } = await openRoutes([webhookRoutes], {
+const { pool, account, stranger, call, ...routes } = await openRoutes([webhookRoutes, endpointRoutes], {
   base: '',
   deps: {
     outbound: { guard, poster, fetchPicture: nothing, signOn: { guard, fetch: nothing }, resolveTexts: nothing },
@@ -229,6 +230,55 @@ describe('the test', () => {
       status: null,
       error: 'the connection was closed before the response was complete',
     });
+  });
+});
+
+describe('endpoints', () => {
+  const ENDPOINTS = '/api/partner-gateway/v1/webhooks/endpoints';
+  const add = (path: string, more: object = {}, key?: string) =>
+    call('POST', ENDPOINTS, { url: urlOf(path), eventTypes: ['message.*'], ...more }, key);
+
+  test('are made, changed, tested, paused and deleted beside the webhook of the specification', async () => {
+    await registerA();
+    const { status, body } = await add('/e', { filters: { channels: ['SMS'] }, headers: { 'X-Token': 'hidden' } });
+    expect([status, body]).toMatchObject([201, { format: 'v2', state: 'ACTIVE', headers: ['X-Token'], secret }]);
+    expect((await call('GET', ENDPOINTS)).body.map(({ id }: { id: string }) => id)).toEqual(['default', body.id]);
+    const path = `${ENDPOINTS}/${body.id}`;
+    await call('POST', `${path}/test`);
+    const tested = receiver.requests.at(-1);
+    expect(tested?.headers).toMatchObject({ 'x-token': 'hidden' });
+    expect(JSON.parse(tested?.body ?? '')).toMatchObject({ type: 'message.delivered', accountId: account.accountId });
+    new Webhook(body.secret).verify(tested?.body ?? '', { ...tested?.headers });
+    const changed = await call('PATCH', path, { eventTypes: ['message.read'], status: 'PAUSED' });
+    expect(changed.body).toMatchObject({ eventTypes: ['message.read'], state: 'PAUSED', headers: ['X-Token'] });
+    expect((await call('POST', `${path}/enable`)).body).toMatchObject({ state: 'ACTIVE' });
+    expect((await call('PATCH', `${ENDPOINTS}/default`, { status: 'PAUSED' })).body).toMatchObject({ state: 'PAUSED' });
+    expect((await call('GET', A)).body).toMatchObject({ status: 'paused' });
+    expect((await call('DELETE', path)).status).toBe(204);
+    expect((await call('GET', path)).status).toBe(404);
+  });
+
+  test('name every field at fault, are unlike each other, and not more than twenty', async () => {
+    const headers = { Host: 'x', 'webhook-id': 'x' };
+    const { status, body } = await add('/e', { eventTypes: ['message.red'], filters: { countries: ['XX'] }, headers });
+    expect(status).toBe(400);
+    expect(body.details).toEqual([
+      { field: 'eventTypes[0]', message: 'is unknown, did you mean message.read' },
+      { field: 'filters.countries', message: 'has an unknown country, XX' },
+      { field: 'headers.Host', message: 'is set by the gateway' },
+      { field: 'headers.webhook-id', message: 'is set by the gateway' },
+    ]);
+    expect((await call('POST', ENDPOINTS, { url: 'https://10.0.0.1/', eventTypes: ['*'] })).status).toBe(400);
+    const made = [];
+    for (let n = 0; n < 20; n++) made.push(await add(`/${n}`));
+    expect(made.every((one) => one.status === 201)).toBe(true);
+    expect((await add('/more')).status).toBe(403);
+    await call('DELETE', `${ENDPOINTS}/${made[0]?.body.id}`);
+    expect((await add('/1')).status).toBe(409);
+    expect((await add('/1', { eventTypes: ['message.read'] })).status).toBe(201);
+    expect((await call('GET', `${ENDPOINTS}/${made[1]?.body.id}`, undefined, stranger.apiKey)).status).toBe(404);
+    const { body: all } = await call('GET', ENDPOINTS);
+    for (const { id } of all) await call('DELETE', `${ENDPOINTS}/${id}`);
   });
 });
 

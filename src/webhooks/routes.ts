@@ -24,7 +24,7 @@ import {
   sendTest,
 } from './endpoints.ts';
 import { WEBHOOK_EVENT_KINDS } from './events.ts';
-import { listEventCounts } from './log.ts';
+import { listEventCounts } from './delivery-log.ts';
 
 const PATH_A = '/api/partner-gateway/v1/webhooks/delivery-status';
 const PATH_B = '/api/webhooks/delivery-status';
@@ -217,12 +217,12 @@ function found<T>(endpoint: T | undefined): T {
 }
 
 /** Checks a URL. It queries DNS, which may be slow, so never call it inside a transaction. */
-async function checkUrl(guard: Guard, field: string, url: string): Promise<void> {
+export async function checkUrl(guard: Guard, field: string, url: string): Promise<void> {
   const message = await findUrlFault(guard, url);
   if (message !== null) throw invalidFields([{ field, message }]);
 }
 
-const Url = Type.String({
+export const Url = Type.String({
   minLength: 1,
   maxLength: 2048,
   description:
@@ -240,16 +240,17 @@ const state = {
     type: 'string',
     description: 'The payload form, given by the endpoint that registered the webhook.',
   }),
-  status: Type.Enum(['active', 'disabled'], {
+  status: Type.Enum(['active', 'paused', 'disabled'], {
     type: 'string',
-    description: 'A disabled webhook receives nothing. PUT its URL (the same one is fine) to enable it again.',
+    description:
+      'A disabled webhook receives nothing, and what is for a paused one waits. PUT its URL (the same one is fine) to enable it again.',
   }),
   disabledReason: orNull(Type.String()),
   failingSince: orNull(instant('The first failure since the last success.')),
   createdAt: instant('UTC'),
   updatedAt: instant('UTC'),
 };
-const Secret = Type.String({
+export const Secret = Type.String({
   description: '`whsec_…`: verifies the header `webhook-signature` (Standard Webhooks). Shown only once.',
 });
 
@@ -258,12 +259,12 @@ const FormACreated = Type.Object({ ...FormAOut.properties, secret: Secret });
 const FormBOut = Type.Object({ ...state, url: Type.String(), method: Method });
 const FormBCreated = Type.Object({ ...FormBOut.properties, secret: Secret });
 
-const SecretOut = Type.Object({
+export const SecretOut = Type.Object({
   secret: Secret,
   previousSecretUntil: orNull(instant('Until then the previous secret signs too.')),
 });
 
-const TestOut = Type.Object({
+export const TestOut = Type.Object({
   acknowledged: Type.Boolean({ description: 'The receiver responded with 2xx within 5 seconds.' }),
   status: orNull(Type.Integer({ description: 'HTTP status of the response; null without a complete response.' })),
   durationMs: Type.Integer(),
@@ -271,9 +272,9 @@ const TestOut = Type.Object({
   answer: orNull(Type.String({ description: 'The first 1,024 bytes of the response body.' })),
 });
 
-const stateOf = ({ id, form, status, disabledReason, failingSince, createdAt, updatedAt }: Endpoint) => ({
+const stateOf = ({ id, form: anyForm, status, disabledReason, failingSince, createdAt, updatedAt }: Endpoint) => ({
   id,
-  form,
+  form: anyForm === 'V2' ? ('A' as const) : anyForm,
   status,
   disabledReason,
   failingSince: failingSince?.toISOString() ?? null,
@@ -294,7 +295,7 @@ const inFormB = (endpoint: Endpoint): Static<typeof FormBOut> => ({
   method: endpoint.method,
 });
 
-const testedOf = (result: PostResult): Static<typeof TestOut> => {
+export const testedOf = (result: PostResult): Static<typeof TestOut> => {
   const durationMs = Math.round(result.durationMs);
   if (result.kind === 'failed')
     return { acknowledged: false, status: null, durationMs, error: result.reason, answer: null };

@@ -4,8 +4,9 @@ import { USER_AGENT } from '../core/outbound.ts';
 import type { Poster, PostResult } from '../core/outbound-post.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../core/time.ts';
 import type { Tracing } from '../core/tracing.ts';
-import type { AttemptResult, QueuedEvent, Target } from './account-queue.ts';
-import { bodyOf } from './events.ts';
+import type { AttemptResult, QueuedEvent, RetryPlan, Target } from './account-queue.ts';
+import { envelopeOf } from './event-types.ts';
+import { bodyOf, type Facts, type WebhookEvent } from './events.ts';
 
 const GONE = 410;
 
@@ -16,8 +17,8 @@ export async function sendTraced(
   event: QueuedEvent,
   target: Target,
 ): Promise<AttemptResult> {
-  // Inbound messages start no trace.
-  const span = event.kind === 'INBOUND' ? null : await tracing.begin('webhook', event);
+  // Only sent messages have one.
+  const span = event.kind === 'INBOUND' || event.data !== null ? null : await tracing.begin('webhook', event);
   if (!span) return sendEvent(poster, event, target);
   const result = await sendEvent(poster, event, target, span.headers);
   if (result.kind !== 'acknowledged' && result.kind !== 'failed') return result;
@@ -40,13 +41,25 @@ export async function sendEvent(
   more: Readonly<Record<string, string>> = {},
 ): Promise<AttemptResult> {
   const { id, facts } = event;
-  const body = facts && bodyOf(target.form, event, facts);
+  const body = facts && payloadOf(event, facts, target);
   if (body === null) return { kind: 'left out' };
   const at = new Date();
   if (target.secrets.length === 0)
     return failed('the gateway cannot open its secret: rotate it', { at, durationMs: 0 });
   const headers = signedHeaders({ id, timestamp: timestampOf(at), body, secrets: target.secrets });
-  return resultOf(await post({ url: target.url, headers: { ...headers, ...more }, body }), at);
+  const all = { ...target.moreHeaders, ...headers, ...more };
+  return resultOf(await post({ url: target.url, headers: all, body }), at);
+}
+
+type Receiver = Pick<Target, 'form' | 'showsAmounts' | 'fileUrl'>;
+type Loaded = Omit<QueuedEvent, 'seq' | 'outboxId' | 'attempts' | 'facts'>;
+
+/** Makes the body of an event in the format of an endpoint, or null when that has no such event. */
+export function payloadOf(event: Loaded, facts: object, receiver: Receiver): string | null {
+  const { form } = receiver;
+  if (form !== 'V2') return bodyOf(form, event as WebhookEvent, facts as Facts);
+  const made = envelopeOf(event, facts, receiver);
+  return made && JSON.stringify(made);
 }
 
 function resultOf(posted: PostResult, at: Date): AttemptResult {
@@ -108,8 +121,8 @@ const signature = (content: string, secret: string): string =>
     .update(content)
     .digest('base64')}`;
 
-/** The delay after each failed attempt: ten retries over about two days. */
-const RETRY_DELAYS_MS = [
+/** The delay after each failed attempt: by default ten retries over about two days, `short` four within half an hour. */
+const FULL_MS = [
   5 * SECOND_MS,
   30 * SECOND_MS,
   2 * MINUTE_MS,
@@ -121,6 +134,15 @@ const RETRY_DELAYS_MS = [
   12 * HOUR_MS,
   24 * HOUR_MS,
 ];
+const RETRY_DELAYS_MS = {
+  none: [],
+  short: [5 * SECOND_MS, MINUTE_MS, 5 * MINUTE_MS, 24 * MINUTE_MS],
+  full: FULL_MS,
+} satisfies Record<RetryPlan, readonly number[]>;
+
+/** Time after which the last repetition has been made. */
+export const spanOf = (plan: RetryPlan): number => RETRY_DELAYS_MS[plan].reduce((sum, ms) => sum + ms, 0);
+
 const JITTER = 0.2;
 const MAX_RETRY_AFTER_MS = 24 * HOUR_MS;
 
@@ -131,8 +153,13 @@ const MAX_RETRY_AFTER_MS = 24 * HOUR_MS;
  *
  * @param random from 0 to 1
  */
-export function retryDelayMs(attempts: number, retryAfterMs: number | null, random = Math.random()): number | null {
-  const usual = RETRY_DELAYS_MS[attempts - 1];
+export function retryDelayMs(
+  attempts: number,
+  retryAfterMs: number | null,
+  random = Math.random(),
+  plan: RetryPlan = 'full',
+): number | null {
+  const usual = RETRY_DELAYS_MS[plan][attempts - 1];
   if (usual === undefined) return null;
   const jittered = usual * (1 + JITTER * (2 * random - 1));
   return Math.max(jittered, Math.min(retryAfterMs ?? 0, MAX_RETRY_AFTER_MS));

@@ -5,7 +5,9 @@ import { createGuard } from '../../../src/core/outbound.ts';
 import { createPoster } from '../../../src/core/outbound-post.ts';
 import { createSecretKey } from '../../../src/core/secrets.ts';
 import { type Deliveries, startDeliveries } from '../../../src/webhooks/deliver.ts';
-import { insertEndpoint, sealSecret } from '../../../src/webhooks/endpoints.ts';
+import { operatorAuthor } from '../../../src/accounts/audit.ts';
+import { transaction } from '../../../src/core/db/transaction.ts';
+import { createEndpoint, type EndpointSettings, insertEndpoint, sealSecret } from '../../../src/webhooks/endpoints.ts';
 import { makeSecret } from '../../../src/webhooks/send.ts';
 import type { TestDatabase } from '../database.ts';
 import { TEST_CERT } from './certificate.ts';
@@ -23,6 +25,22 @@ export async function registerWebhook(
   await insertEndpoint(pool, { accountId, url, form, method: 'POST', secret: sealed });
   return secret;
 }
+
+type NewEndpoint = Partial<EndpointSettings> & { readonly accountId: number; readonly url: string };
+
+/** Adds an endpoint of format v2. */
+export const addEndpoint = (pool: Pool, { accountId, ...settings }: NewEndpoint) =>
+  transaction(pool, (tx) =>
+    createEndpoint(tx, operatorAuthor(accountId), {
+      name: 'test',
+      eventTypes: ['*'],
+      filters: {},
+      retry: 'full',
+      showsAmounts: false,
+      secretKey: WEBHOOK_KEY,
+      ...settings,
+    }),
+  );
 
 export type WebhookWorker = Deliveries & { readonly session: WorkerSession };
 
@@ -45,6 +63,7 @@ export async function startWebhookWorker(
     owner: session.owner,
     poster,
     secretKey: WEBHOOK_KEY,
+    fileUrl: ({ messageId }) => `https://gateway.example.com/api/files/${messageId}`,
     log: silentLog,
   });
   return {

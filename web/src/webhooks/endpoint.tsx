@@ -38,7 +38,7 @@ export function Endpoint({ webhook, onAction }: EndpointProps) {
   );
 }
 
-const TONES = { active: 'good', failing: 'warning', disabled: 'bad' } as const;
+const TONES = { active: 'good', paused: 'warning', failing: 'warning', disabled: 'bad' } as const;
 
 function WebhookFacts({ webhook }: { readonly webhook: Webhook }) {
   const { t } = useTranslation('webhooks');
@@ -68,7 +68,7 @@ function Trouble({ webhook }: Pick<EndpointProps, 'webhook'>) {
   const { t } = useTranslation('webhooks');
   const format = useFormat();
   const state = stateOf(webhook);
-  if (state === 'active') return null;
+  if (state === 'active' || state === 'paused') return null;
   const since = webhook.failingSince === null ? '' : format.brief(new Date(webhook.failingSince));
   const isDisabled = state === 'disabled';
   return (
@@ -125,7 +125,7 @@ export const webhookQuery = queryOptions({
   refetchInterval: REFRESH_MS,
 });
 
-type State = 'active' | 'failing' | 'disabled';
+type State = 'active' | 'paused' | 'failing' | 'disabled';
 
 const stateOf = ({ status, failingSince }: Webhook): State =>
-  status === 'disabled' ? 'disabled' : failingSince === null ? 'active' : 'failing';
+  status !== 'active' ? status : failingSince === null ? 'active' : 'failing';

@@ -10,6 +10,9 @@ const MEDIA = { id: from('uploadMedia.id') };
 const TEMPLATE = { id: from('createWhatsappTemplate.id') };
 const RCS_TEMPLATE = { id: from('createRcsTemplate.id') };
 const WEBHOOK_CALLS_ONE = { id: from('listWebhookDeliveries.data.0.id') };
+const ENDPOINT = { id: from('createEndpoint.id') };
+const ENDPOINT_LOG = { endpoint: from('createEndpoint.id') };
+const ENDPOINT_CALL = { ...ENDPOINT_LOG, id: from('listEndpointDeliveries.data.0.id') };
 const LATER = {
   phoneNumber: undefined,
   message: undefined,
@@ -31,6 +34,14 @@ export const MESSAGES: readonly Step[] = [
   step('updateWebhook'),
   step('rotateWebhookSecret'),
   step('testWebhook'),
+  step('listEventTypes'),
+  step('createEndpoint'),
+  step('listEndpoints'),
+  step('findEndpoint', { path: ENDPOINT }),
+  step('updateEndpoint', { path: ENDPOINT }),
+  step('enableEndpoint', { path: ENDPOINT }),
+  step('rotateEndpointSecret', { path: ENDPOINT }),
+  step('testEndpoint', { path: ENDPOINT }),
 
   step('previewMessage'),
   step('sendSms'),
@@ -75,6 +86,11 @@ export const MESSAGES: readonly Step[] = [
   step('findWebhookDelivery', { path: WEBHOOK_CALLS_ONE }),
   step('replayWebhookDelivery', { path: WEBHOOK_CALLS_ONE }),
   step('replayWebhookDeliveries'),
+  step('listEndpointDeliveries', { path: ENDPOINT_LOG, query: { eventType: 'message.delivered', limit: 1 } }),
+  step('findEndpointDelivery', { path: ENDPOINT_CALL }),
+  step('replayEndpointDelivery', { path: ENDPOINT_CALL }),
+  step('replayEndpointDeliveries', { path: ENDPOINT_LOG }),
+  step('deleteEndpoint', { path: ENDPOINT }),
   step('deleteWebhook'),
 
   step('exportHistory'),

@@ -1,0 +1,104 @@
+import { Webhook } from 'standardwebhooks';
+import type { Client } from '../../test/support/client.ts';
+import type { Expected } from './compare.ts';
+import type { SeveralEvent } from './receivers.ts';
+
+type Wanted = {
+  readonly eventTypes: readonly string[];
+  readonly filters?: object;
+  /** True for an event that the endpoint is to get. */
+  readonly gets: (code: number) => boolean;
+};
+
+const isFailure = (code: number): boolean => code !== 1 && code !== 3;
+
+/** The endpoints of one account, by the ends of their URLs. All numbers are Italian. */
+const ENDPOINTS: Readonly<Record<string, Wanted>> = {
+  all: { eventTypes: ['message.*'], gets: () => true },
+  delivered: { eventTypes: ['message.delivered'], gets: (code) => code === 3 },
+  failures: { eventTypes: ['message.*'], filters: { failedOnly: true, countries: ['IT'] }, gets: isFailure },
+  abroad: { eventTypes: ['message.*'], filters: { countries: ['DE'] }, gets: () => false },
+  dead: { eventTypes: ['message.*'], gets: () => true },
+};
+const LIVING = Object.entries(ENDPOINTS).filter(([name]) => name !== 'dead');
+
+/** Adds the endpoints to an account; returns their secrets. */
+export async function addEndpoints(client: Client, urlOf: (name: string) => string): Promise<Record<string, string>> {
+  const secrets: Record<string, string> = {};
+  for (const [name, { eventTypes, filters = {} }] of Object.entries(ENDPOINTS)) {
+    const body = { url: urlOf(name), eventTypes, filters };
+    const answer = await client.request('POST', '/api/partner-gateway/v1/webhooks/endpoints', { body });
+    if (answer.status !== 201) throw new Error(`answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+    secrets[name] = (answer.body as { secret: string }).secret;
+  }
+  return secrets;
+}
+
+/** Counts the events that the living endpoints are to get. */
+export const countWanted = (expected: readonly Expected[]): number =>
+  LIVING.reduce((sum, [, { gets }]) => sum + expected.flatMap(({ codes }) => codes.filter(gets)).length, 0);
+
+/** Counts the events that the living endpoints have accepted. */
+export const countAccepted = (received: readonly SeveralEvent[]): number =>
+  new Set(
+    received
+      .filter(({ acknowledged, endpoint }) => acknowledged && endpoint !== 'dead')
+      .map(({ endpoint, request }) => `${endpoint}/${request.headers['webhook-id']}`),
+  ).size;
+
+type Body = {
+  readonly id: string;
+  readonly data: { readonly messageId: string; readonly status: { readonly code: number } };
+};
+
+/** Compares what each endpoint accepted with what its types and filters say. */
+export function compareSeveral(
+  expected: readonly Expected[],
+  received: readonly SeveralEvent[],
+  secrets: Readonly<Record<string, string>>,
+) {
+  const ids = new Map<string, Set<string>>();
+  /** Of each endpoint the events in the order in which it accepted them first. */
+  const accepted = new Map<string, Set<string>>();
+  let unsigned = 0;
+  for (const { endpoint, acknowledged, request } of received) {
+    const { id, data }: Body = JSON.parse(request.body);
+    const event = `${data.messageId}/${data.status.code}`;
+    ids.set(event, (ids.get(event) ?? new Set()).add(id).add(request.headers['webhook-id'] ?? ''));
+    if (!isSigned(request, secrets[endpoint] ?? '')) unsigned++;
+    if (!acknowledged) continue;
+    accepted.set(endpoint, (accepted.get(endpoint) ?? new Set()).add(event));
+  }
+  let missing = 0;
+  let unwanted = 0;
+  let outOfOrder = 0;
+  for (const [name, { gets }] of LIVING) {
+    const wanted = new Set(
+      expected.flatMap(({ messageId, codes }) => codes.filter(gets).map((code) => `${messageId}/${code}`)),
+    );
+    const told = [...(accepted.get(name) ?? [])];
+    missing += wanted.difference(new Set(told)).size;
+    unwanted += told.filter((event) => !wanted.has(event)).length;
+    const first = new Map(told.map((event, n) => [event, n]));
+    for (const { messageId, codes } of expected) {
+      const places = codes.flatMap((code) => first.get(`${messageId}/${code}`) ?? []);
+      if (places.some((place, n) => place < (places[n - 1] ?? -1))) outOfOrder++;
+    }
+  }
+  return {
+    missing,
+    unwanted,
+    outOfOrder,
+    unsigned,
+    withSeveralIds: [...ids.values()].filter((set) => set.size > 1).length,
+  };
+}
+
+function isSigned({ body, headers }: SeveralEvent['request'], secret: string): boolean {
+  try {
+    new Webhook(secret).verify(body, headers);
+    return true;
+  } catch {
+    return false;
+  }
+}
