@@ -7,6 +7,7 @@ import { runTeeth } from './lib/teeth.ts';
 import { PROOFS } from './proofs.ts';
 
 const USAGE = `npm run prove -- [NAME] [--tiny|--quick|--full] [--seed N] [--sabotage]
+npm run prove -- hostile --attack TEXT                                  the attacks with TEXT in their names
 npm run prove -- teeth [--tiny|--quick|--full] [--seed N] [--jobs N]    every proof must fail because of its sabotage
 NAME is one of ${Object.keys(PROOFS).join(', ')}; all of them if absent`;
 
@@ -17,7 +18,9 @@ const OPTIONS = {
   seed: { type: 'string' },
   sabotage: { type: 'boolean', default: false },
   jobs: { type: 'string', default: '2' },
+  attack: { type: 'string' },
   // The options below belong to the name: they choose another proof.
+  fault: { type: 'string' },
   pg: { type: 'boolean', default: false },
   campaign: { type: 'boolean', default: false },
   policy: { type: 'string' },
@@ -34,10 +37,11 @@ type Values = ReturnType<typeof parse>['values'];
 /** Returns the full name of a proof, which may contain options. */
 function proofName(wanted: string, values: Values): string {
   const policy = values.policy === undefined ? [] : [`--policy ${values.policy}`];
+  const fault = values.fault === undefined ? [] : [`--fault ${values.fault}`];
   const flags = (['pg', 'campaign', 'rls-only', 'app-only', 'http', 'smpp', 'server'] as const).filter(
     (each) => values[each],
   );
-  return [wanted, ...policy, ...flags.map((flag) => `--${flag}`)].join(' ');
+  return [wanted, ...policy, ...fault, ...flags.map((flag) => `--${flag}`)].join(' ');
 }
 
 function modeOf({ tiny, quick, full }: Values): Mode | null {
@@ -47,9 +51,13 @@ function modeOf({ tiny, quick, full }: Values): Mode | null {
 }
 
 /** Runs one proof and prints its result; returns whether it passed. */
-async function proveOne(name: string, proof: Proof, mode: Mode, seed: number, sabotage: boolean): Promise<boolean> {
+async function proveOne(
+  name: string,
+  proof: Proof,
+  options: { readonly mode: Mode; readonly seed: number; readonly sabotage: boolean; readonly attack: string | null },
+): Promise<boolean> {
   const log = (line: string): void => console.error(`${name}: ${line}`);
-  const result = await runProof(name, proof, { mode, seed, sabotage, databaseUrl: null, log });
+  const result = await runProof(name, proof, { ...options, databaseUrl: null, log });
   printResult(proof, result, log);
   console.log(JSON.stringify(result));
   return result.verdict === 'passed';
@@ -76,12 +84,14 @@ async function main(): Promise<number> {
   if (!Number.isInteger(seed) || !(jobs >= 1)) throw new Error(USAGE);
   await removeOrphans(FOLDER_PREFIX);
   if (wanted === 'teeth') return (await runTeeth(PROOFS, { seed, jobs, mode: modeOf(values) })) ? 0 : 1;
-  const names = wanted === 'all' ? Object.keys(PROOFS) : [proofName(wanted, values)];
+  const whole = Object.keys(PROOFS).filter((name) => PROOFS[name]?.isVariant !== true);
+  const names = wanted === 'all' ? whole : [proofName(wanted, values)];
+  const { sabotage, attack = null } = values;
   let passed = true;
   for (const name of names) {
     const proof = PROOFS[name];
     if (!proof) throw new Error(USAGE);
-    passed = (await proveOne(name, proof, modeOf(values) ?? 'quick', seed, values.sabotage)) && passed;
+    passed = (await proveOne(name, proof, { mode: modeOf(values) ?? 'quick', seed, sabotage, attack })) && passed;
   }
   return passed ? 0 : 1;
 }

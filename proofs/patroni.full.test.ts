@@ -31,6 +31,7 @@ test('Patroni replaces a primary on request, after its death, and while it is cu
     seed: 7,
     random: createRandom(7),
     sabotage: null,
+    attack: null,
     folder,
     databaseUrl: cluster.url,
     log: () => undefined,

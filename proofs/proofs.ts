@@ -8,7 +8,7 @@ import { crashOfCustomers } from './customers/crash.ts';
 import { failover } from './failover.ts';
 import { fair } from './fair.ts';
 import { fallback } from './fallback/index.ts';
-import { hostile } from './hostile/index.ts';
+import { hostile, hostileFaults } from './hostile/index.ts';
 import type { Proof } from './lib/proof.ts';
 import { malformed } from './malformed/index.ts';
 import { money } from './money.ts';
@@ -46,6 +46,7 @@ export const PROOFS: Readonly<Record<string, Proof>> = {
   'tenants --app-only': tenantsAppOnly,
   ssrf,
   hostile,
+  ...hostileFaults,
   webhooks,
   soak,
 };

@@ -32,16 +32,29 @@ export type Ground = {
   readonly victimName: string;
   /** The account of this attack alone, so that no earlier attack has used up what its key may do. */
   readonly tenant: Tenant;
+  /** Further accounts of the attacker, as many as the attack asks for. */
+  readonly others: readonly Tenant[];
   readonly callbacks: { readonly whatsapp: CallbackEnd; readonly rcs: CallbackEnd };
   readonly peers: Peers;
   /** The ports on which webhook receivers listen, by their bad manner. */
   readonly receiverPorts: Readonly<Record<string, number>>;
-  /** Counts what came of it: the status of an answer, or one of `Outcome`. */
-  count(outcome: number | Outcome): void;
+  /** Counts what came of it, once or several times: the status of an answer, or one of `Outcome`. */
+  count(outcome: number | Outcome, times?: number): void;
+  /** Calls this for each number that the gateway asks the attacker's look-up service for. */
+  onLookUp(asked: () => void): void;
 };
 
-/** A connection that was opened, one that ended without an answer, or octets that a carrier sent. */
-export type Outcome = 'opened' | 'closed' | 'sent';
+/**
+ * A connection that was opened, one that ended without an answer, bytes that a carrier sent, a PDU that was answered, or
+ * a number that was looked up.
+ */
+export type Outcome = 'opened' | 'closed' | 'sent' | 'answered' | 'looked up';
+
+/** What came of an attack: how often it got each status, or an `Outcome`. */
+export type Answers = Readonly<Partial<Record<string, number>>>;
+
+/** What a bound makes of an attack on any machine: a claim, and whether what came of it in this time keeps it. */
+export type Meeting = { readonly claim: string; readonly holds: (answers: Answers, seconds: number) => boolean };
 
 /** The carriers that the attacker runs, by name. */
 export type Peers = {
@@ -62,6 +75,14 @@ export type Attack = {
   readonly open?: string;
   /** Whether its account has the number and the agent at the hostile networks. */
   readonly ownsNetworks?: true;
+  /** What a bound makes of it, whatever the machine is. */
+  readonly meets?: Meeting;
+  /** The number of accounts that play it together; one if absent. */
+  readonly accounts?: number;
+  /** Whether it asks for so many password hashes that a sign-in of the victim's must not wait behind them. */
+  readonly hashes?: true;
+  /** Whether its sessions are an hour old when it begins: left open, or stolen. */
+  readonly hasOldSessions?: true;
   /** Whether it fills the queue of mails, in which a link of the victim's for a new password must not wait. */
   readonly mails?: true;
   prepare(ground: Ground): Strike | Promise<Strike>;

@@ -1,12 +1,10 @@
 import { type Process, startProcess } from '../lib/processes.ts';
 import type { Run } from '../lib/proof.ts';
+import type { Answers } from './attack.ts';
 import type { GroundFacts } from './process.ts';
 
 /** The niceness of the attacker: in reality it would not share the gateway's CPU. */
 const NICENESS = 10;
-
-/** What came of an attack: how often it got each status, or an `Outcome`. */
-export type Answers = Readonly<Record<string, number>>;
 
 /** The process that plays the attacks, with its carriers, webhook receivers and slow mail server. */
 export type Attacker = {
@@ -16,6 +14,8 @@ export type Attacker = {
   readonly receiverPorts: Readonly<Record<string, number>>;
   /** The mail server, which takes a second for each mail. */
   readonly smtpUrl: string;
+  /** The look-up service. */
+  readonly lookUpUrl: string;
   /** Makes everything that the attack needs. Throws when that fails. */
   prepare(attack: string, ground: GroundFacts): Promise<void>;
   /** Plays the attack that was prepared for this time. */
@@ -32,6 +32,7 @@ export async function startAttacker(run: Run): Promise<Attacker> {
     peerPorts: portsIn(attacker, 'peerPorts'),
     receiverPorts: portsIn(attacker, 'receiverPorts'),
     smtpUrl: String(attacker.ready['smtpUrl']),
+    lookUpUrl: String(attacker.ready['lookUpUrl']),
     prepare: async (attack, ground) => void (await ask(attacker, { do: 'prepare', attack, ground })),
     async play(ms) {
       const { answers } = await ask(attacker, { do: 'play', ms });

@@ -6,6 +6,7 @@ import { GUESS_ATTACKS } from './attacks/guesses.ts';
 import { JSON_ATTACKS } from './attacks/json.ts';
 import { KEY_ATTACKS } from './attacks/keys.ts';
 import { MAIL_ATTACKS } from './attacks/mails.ts';
+import { OUTSIDE_ATTACKS } from './attacks/outside.ts';
 import { RECEIVER_ATTACKS } from './attacks/receivers.ts';
 import { SMPP_ATTACKS } from './attacks/smpp.ts';
 import { SOCKET_ATTACKS } from './attacks/sockets.ts';
@@ -26,6 +27,7 @@ export const ATTACKS: readonly Attack[] = [
   ...WORK_ATTACKS,
   ...MAIL_ATTACKS,
   ...KEY_ATTACKS,
+  ...OUTSIDE_ATTACKS,
   ...STREAM_ATTACKS,
   ...RECEIVER_ATTACKS,
 ];

@@ -4,13 +4,14 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../../test/support/free-port.ts';
 import { TEST_CERT } from '../../test/support/http/certificate.ts';
-import { type Findings, judge, type Mode, type Proof, type Run } from '../lib/proof.ts';
+import { type Fault, type Findings, judge, type Mode, type Proof, type Run } from '../lib/proof.ts';
 import { openStage, type Stage } from '../lib/stage.ts';
-import type { Attack } from './attack.ts';
+import { ALWAYS_PROVEN, NO_LOOKUP_BUDGET, ONE_MAIL_QUEUE } from '../sabotage/in-database.ts';
+import type { Answers, Attack } from './attack.ts';
 import { type Attacker, startAttacker } from './attacker.ts';
 import { ATTACKS } from './attacks.ts';
 import { memoryMiB } from './memory.ts';
-import { FROM_CONSOLE, PG } from './requests.ts';
+import { FROM_CONSOLE, PG, signIn } from './requests.ts';
 import { type Planned, planAttacks } from './setup.ts';
 import { startVictim, type Victim, type View } from './victim.ts';
 
@@ -39,19 +40,23 @@ const CALM_WITHIN_MS = 30_000;
 const REST_POLL_MS = 5000;
 /** The mail server takes a second for each mail, and four at a time. */
 const RESET_WITHIN_MS = 10_000;
+/** Seven hashes, one after the other. */
+const SIGN_IN_MS = 500;
 const MAX_MAILS_TO_ONE = 3;
 const MEMORY_SHARE = 0.1;
 /** What the heap of a program of this size differs by from one moment to the next. */
 const MEMORY_ALLOWANCE_MIB = 32;
 
 const P99_CLAIM = 'p99 of the victim stays within three times its quiet p99, or within the floor';
+const SIGN_IN_CLAIM = 'a sign-in waits for no more than a few password hashes of others';
+const RESET_CLAIM = "another tenant's link for a new password is handed over within ten seconds";
 const OPEN_CLAIM = 'so it does during the attacks that are listed as open';
 
 export const hostile: Proof = {
   promise: 'Nobody can slow down others: not a stranger, not a tenant, not a carrier.',
   sabotage: {
     fault: 'placeholders are found by an expression that takes cubic time',
-    module: new URL('../sabotage/hostile.ts', import.meta.url),
+    module: faultModule('placeholders'),
     breaks: [P99_CLAIM],
     mode: 'tiny',
   },
@@ -60,12 +65,98 @@ export const hostile: Proof = {
       'work of one account is not yet divided into slices between those of others: see `open` in the attacks',
   },
   timed: true,
-  prove,
+  prove(run) {
+    const ofSize = ATTACKS.filter(({ tiny }) => run.mode !== 'tiny' || tiny === true);
+    return playAttacks(run, run.attack === null ? ofSize : attacksNamed(run.attack));
+  },
 };
 
-function prove(run: Run): Promise<Findings> {
-  const attacks = ATTACKS.filter(({ tiny }) => run.mode !== 'tiny' || tiny === true);
-  return playAttacks(run, attacks);
+function attacksNamed(text: string): Attack[] {
+  const found = ATTACKS.filter(({ name }) => name.includes(text));
+  if (found.length === 0) throw new Error(`no attack has "${text}" in its name`);
+  return found;
+}
+
+/** A bound that is taken out, and the attack that shows it. */
+type Unbounded = Fault & { readonly fault: string; readonly attack: string; readonly breaks: string };
+
+const UNBOUNDED: Readonly<Record<string, Unbounded>> = {
+  database: {
+    fault: 'accounts take no turns at the door of the database',
+    module: faultModule('database'),
+    attack: 'changes of a campaign that wait for one another',
+    breaks: P99_CLAIM,
+  },
+  passwords: {
+    fault: 'any number of password hashes are computed at a time',
+    module: faultModule('passwords'),
+    attack: 'passwords that are set with ten keys',
+    breaks: SIGN_IN_CLAIM,
+  },
+  pdus: {
+    fault: 'PDUs do not count',
+    module: faultModule('pdus'),
+    attack: 'SMPP: enquire_link',
+    breaks: 'a bind gets no more PDUs answered than its budget has',
+  },
+  'stray-pdus': {
+    fault: 'PDUs do not count',
+    module: faultModule('pdus'),
+    attack: 'SMPP: responses to nothing',
+    breaks: 'responses to nothing end a bind',
+  },
+  pipelining: {
+    fault: 'all requests of a connection are handled at a time',
+    module: faultModule('pipelining'),
+    attack: 'pipelined requests without credentials',
+    breaks: 'a connection that sends hundreds of requests at a time is closed',
+  },
+  mails: {
+    fault: 'mails have no budgets and take no turns',
+    sql: ONE_MAIL_QUEUE,
+    attack: 'invitations of five keys to many strangers',
+    breaks: RESET_CLAIM,
+  },
+  'look-ups': {
+    fault: 'look-ups have no budget',
+    sql: NO_LOOKUP_BUDGET,
+    attack: 'sends to numbers that must be looked up',
+    breaks: 'an account has no more numbers looked up than its plan allows',
+  },
+  'step-up': {
+    fault: 'every session counts as proven',
+    sql: ALWAYS_PROVEN,
+    attack: 'changes with a session that was left open',
+    breaks: 'a session that was left open changes no keys, users or webhooks',
+  },
+  'account-rate': {
+    fault: 'an account has no limit beside those of its keys',
+    module: faultModule('account-rate'),
+    attack: 'all keys that a trial account gets, used together',
+    breaks: 'all keys of an account together get no more than two of them',
+  },
+};
+
+/** The proof with each bound taken out, and the attack that the bound holds off, alone. */
+export const hostileFaults: Readonly<Record<string, Proof>> = Object.fromEntries(
+  Object.entries(UNBOUNDED).map(([name, { attack, breaks, ...fault }]) => [
+    `hostile --fault ${name}`,
+    {
+      ...hostile,
+      isVariant: true,
+      sabotage: { ...fault, breaks: [breaks], mode: 'tiny' },
+      prove: (run: Run) =>
+        playAttacks(
+          run,
+          ATTACKS.filter((each) => each.name === attack),
+        ),
+    } satisfies Proof,
+  ]),
+);
+
+/** The module that puts a fault into the program. */
+function faultModule(name: string): URL {
+  return new URL(`../sabotage/hostile.ts?fault=${name}`, import.meta.url);
 }
 
 /** Plays these attacks one after the other, and judges what the victim saw. */
@@ -75,9 +166,9 @@ async function playAttacks(run: Run, attacks: readonly Attack[]): Promise<Findin
   const attacker = await startAttacker(run);
   opened.defer(async () => void (await attacker.stop()));
   const stage = opened.use(await openStage(run, { gateway: 'serve', environment: await environmentOf(run, attacker) }));
-  const { apiKey, username } = await stage.newAccount({ plan: 'unlimited' });
-  const { peerPorts } = attacker;
-  const planned = await planAttacks(stage, { attacks, victimName: username, peerPorts });
+  const { apiKey, username, password } = await stage.newAccount({ plan: 'unlimited' });
+  const { peerPorts, lookUpUrl } = attacker;
+  const planned = await planAttacks(stage, { attacks, victimName: username, peerPorts, lookUpUrl });
   const victim = startVictim(String(stage.gateway.ready['address']), apiKey);
   opened.defer(() => victim.stop());
 
@@ -86,7 +177,19 @@ async function playAttacks(run: Run, attacks: readonly Attack[]): Promise<Findin
   const memoryBefore = memoryMiB(stage.gateway.pid);
   run.log(`quiet: p99 ${quiet.p99Ms} ms, max ${quiet.maxMs} ms, ${memoryBefore} MiB`);
   const askForReset = await newResets(stage, apiKey);
-  const scene: Scene = { run, askForReset, stage, attacker, victim, size, bounds: boundsOf(quiet, size) };
+  const signInOnce = (): Promise<number> => timeOfSignIn(stage, { username, password });
+  const quietSignInMs = await signInOnce();
+  const scene: Scene = {
+    run,
+    askForReset,
+    signInOnce,
+    quietSignInMs,
+    stage,
+    attacker,
+    victim,
+    size,
+    bounds: boundsOf(quiet, size),
+  };
   const played: Played[] = [];
   for (const each of planned) played.push(await playOne(scene, each));
   const { memoryAfter, restedMs } = await waitForMemory(scene, memoryBefore);
@@ -139,14 +242,20 @@ type Scene = {
   readonly attacker: Attacker;
   readonly victim: Victim;
   readonly askForReset: () => Promise<string>;
+  /** Signs the victim in; returns how long that took. */
+  readonly signInOnce: () => Promise<number>;
+  readonly quietSignInMs: number;
   readonly size: Size;
   readonly bounds: Bounds;
 };
 
 /** What an attack did to the victim and to the gateway. */
 type Played = {
-  readonly name: string;
+  readonly attack: Attack;
   readonly isOpen: boolean;
+  readonly answers: Answers;
+  /** How long a sign-in took meanwhile; null if the attack is not about hashes. */
+  readonly signInMs: number | null;
   readonly view: View;
   readonly reached: boolean;
   readonly mail: MailView | null;
@@ -172,6 +281,18 @@ async function newResets({ gateway }: Stage, apiKey: string): Promise<() => Prom
   };
 }
 
+async function timeOfSignIn({ gateway }: Stage, credentials: object): Promise<number> {
+  const start = performance.now();
+  const { path, method, headers = {}, body } = signIn(credentials);
+  const response = await fetch(`${String(gateway.ready['address'])}${path}`, { method, headers, body: String(body) });
+  if (!response.ok) throw new Error(`a sign-in got ${response.status}: ${await response.text()}`);
+  return Math.round(performance.now() - start);
+}
+
+/** Makes the sessions of the attacker an hour old. */
+const ageSessions = ({ pool }: Stage, accountId: number) =>
+  pool.query("UPDATE user_session SET proven_at = now() - interval '1 hour' WHERE account_id = $1", [accountId]);
+
 async function viewMail({ attacker, askForReset }: Scene): Promise<MailView> {
   const to = await askForReset();
   const start = performance.now();
@@ -183,19 +304,23 @@ async function playOne(scene: Scene, { attack, ground }: Planned): Promise<Playe
   const { run, stage, attacker, victim, size, bounds } = scene;
   const { name, player, open } = attack;
   await attacker.prepare(name, ground);
+  if (attack.hasOldSessions) await ageSessions(stage, ground.tenant.accountId);
   const memoryBefore = memoryMiB(stage.gateway.pid);
   const playing = attacker.play(size.attackMs);
+  const signingIn = attack.hashes ? delay(size.attackMs / 2).then(scene.signInOnce) : null;
   const view = await victim.during(playing, AFTERMATH_MS);
-  const answers = await playing;
+  const [answers, signInMs] = await Promise.all([playing, signingIn]);
   const mail = attack.mails ? await viewMail(scene) : null;
   const calmMs = await victim.untilCalm(bounds.p99Ms, CALM_WITHIN_MS);
   const memoryAfter = memoryMiB(stage.gateway.pid);
   const faults = faultsOf(view, bounds);
-  const played = { name, isOpen: open !== undefined, view, reached: Object.keys(answers).length > 0, mail };
+  const reached = Object.keys(answers).length > 0;
+  const played = { attack, isOpen: open !== undefined, view, answers, signInMs, reached, mail };
   run.log(
     `${faults.length > 0 ? 'BROKEN ' : ''}${name} (${player}): p99 ${view.p99Ms} ms, max ${view.maxMs} ms, ` +
       `${view.serverErrors} x 5xx, ${view.refused} not 200, calm after ${Math.round(calmMs)} ms, ` +
       `${memoryBefore} → ${memoryAfter} MiB, answers ${JSON.stringify(answers)}` +
+      (signInMs === null ? '' : `, a sign-in took ${signInMs} ms`) +
       (mail ? `, a link for a new password after ${mail.resetMs} ms, ${mail.most} mails to one mailbox` : ''),
   );
   return played;
@@ -238,8 +363,10 @@ function conclude(scene: Scene, played: readonly Played[], rest: Rest): Findings
     worstMs: worst(({ maxMs }) => maxMs),
     serverErrors: sum(({ serverErrors }) => serverErrors),
     refused: sum(({ refused }) => refused),
-    slowestResetMs: Math.max(...mails.map(({ resetMs }) => resetMs)),
-    mostMailsToOne: Math.max(...mails.map(({ most }) => most)),
+    quietSignInMs: scene.quietSignInMs,
+    slowestSignInMs: Math.max(0, ...played.map(({ signInMs }) => signInMs ?? 0)),
+    slowestResetMs: Math.max(0, ...mails.map(({ resetMs }) => resetMs)),
+    mostMailsToOne: Math.max(0, ...mails.map(({ most }) => most)),
     memoryBeforeMiB: memoryBefore,
     memoryGrowthMiB: memoryAfter - memoryBefore,
     restedSeconds: Math.round(restedMs / 1000),
@@ -251,12 +378,24 @@ function conclude(scene: Scene, played: readonly Played[], rest: Rest): Findings
     'the victim gets no server error': figures.serverErrors === 0,
     'every request of the victim is answered with 200': figures.refused === 0,
     'a stranger gets at most three mails': figures.mostMailsToOne <= MAX_MAILS_TO_ONE,
-    "another tenant's link for a new password is handed over within ten seconds":
-      figures.slowestResetMs <= RESET_WITHIN_MS,
+    [RESET_CLAIM]: figures.slowestResetMs <= RESET_WITHIN_MS,
+    [SIGN_IN_CLAIM]: figures.slowestSignInMs <= Math.max(TIMES_QUIET * scene.quietSignInMs, SIGN_IN_MS),
     // The few seconds of `tiny` are too short for the garbage collector to return what it may need again.
     'memory is back within 10 % and 32 MiB, at the latest after three minutes':
       run.mode === 'tiny' || isBack(memoryBefore, memoryAfter),
+    ...meetings(played, scene),
     'every attack reached the gateway': played.every(({ reached }) => reached),
     'the gateway keeps running': stage.gateway.running(),
   });
+}
+
+/** The claims of bounds on what came of the attacks; those of attacks that were not played hold. */
+function meetings(played: readonly Played[], { size }: Scene): Record<string, boolean> {
+  const broken = new Set(
+    played.flatMap(({ attack: { meets }, answers }) =>
+      meets === undefined || meets.holds(answers, size.attackMs / 1000) ? [] : [meets.claim],
+    ),
+  );
+  const claims = ATTACKS.flatMap(({ meets }) => (meets === undefined ? [] : [meets.claim]));
+  return Object.fromEntries(claims.map((claim) => [claim, !broken.has(claim)]));
 }

@@ -12,10 +12,11 @@ import { startMailServer } from '../../test/support/mail-server.ts';
 import type { Ground, Strike } from './attack.ts';
 import { MANNERS } from './attacks/receivers.ts';
 import { ATTACKS } from './attacks.ts';
+import { startLookUps } from './look-ups.ts';
 import { startPeers } from './peers.ts';
 
 /** What a command tells an attack of its surroundings. */
-export type GroundFacts = Omit<Ground, 'peers' | 'count' | 'receiverPorts'>;
+export type GroundFacts = Omit<Ground, 'peers' | 'count' | 'receiverPorts' | 'onLookUp'>;
 
 type Command =
   | { readonly do: 'prepare'; readonly attack: string; readonly ground: GroundFacts }
@@ -34,6 +35,7 @@ receiver.answer(({ path }) => {
   return manner === undefined || manner === 'redirect' ? { status: 307, headers: { location: path } } : { manner };
 });
 
+const lookUps = await startLookUps();
 const relay = await startMailServer();
 relay.pace = () => delay(MAIL_MS);
 
@@ -51,13 +53,13 @@ async function waitForMail(to: string): Promise<object> {
 
 let strike: Strike | null = null;
 let answers: Record<string, number> = {};
-const count: Ground['count'] = (outcome) => void (answers[outcome] = (answers[outcome] ?? 0) + 1);
+const count: Ground['count'] = (outcome, times = 1) => void (answers[outcome] = (answers[outcome] ?? 0) + times);
 
 async function execute(command: Command): Promise<object> {
   if (command.do === 'prepare') {
     const attack = ATTACKS.find(({ name }) => name === command.attack);
     if (!attack) throw new Error(`no attack ${command.attack}`);
-    strike = await attack.prepare({ ...command.ground, peers, receiverPorts, count });
+    strike = await attack.prepare({ ...command.ground, peers, receiverPorts, count, onLookUp: lookUps.follow });
     return { ok: true };
   }
   if (command.do === 'mail') return waitForMail(command.to);
@@ -74,4 +76,4 @@ createInterface({ input: process.stdin }).on('line', (line) => {
   );
 });
 process.once('SIGTERM', () => process.exit(0));
-console.log(JSON.stringify({ peerPorts, receiverPorts, smtpUrl: relay.url }));
+console.log(JSON.stringify({ peerPorts, receiverPorts, smtpUrl: relay.url, lookUpUrl: lookUps.url }));

@@ -1,13 +1,16 @@
 import { loadConfig } from '../../src/core/config.ts';
+import { transaction } from '../../src/core/db/transaction.ts';
 import { loadSecretKey } from '../../src/core/secrets.ts';
 import { createAccount } from '../../src/operate/account-commands.ts';
 import { notifyRoutingChange } from '../../src/routing/connection-store.ts';
 import { createConnection } from '../../src/routing/connections.ts';
-import { insertRoute } from '../../src/routing/routes.ts';
+import { addService } from '../../src/routing/number-lookups.ts';
+import { insertConditionalRoute, insertRoute } from '../../src/routing/routes.ts';
 import { until } from '../../test/support/until.ts';
 import type { Stage } from '../lib/stage.ts';
 import type { Attack, CallbackEnd, Tenant } from './attack.ts';
 import { PEER_PREFIX } from './attacks/carriers.ts';
+import { LOOKED_UP_PREFIX } from './attacks/outside.ts';
 import { openNetworks } from './callback-networks.ts';
 import type { GroundFacts } from './process.ts';
 
@@ -23,30 +26,41 @@ type Setup = {
   readonly attacks: readonly Attack[];
   readonly victimName: string;
   readonly peerPorts: Readonly<Record<string, number>>;
+  readonly lookUpUrl: string;
 };
 
 /**
  * Gives each attack an account with the limits of its plan and an address of its own, and connects the attacker's
  * carriers and networks.
  */
-export async function planAttacks(stage: Stage, { attacks, victimName, peerPorts }: Setup): Promise<Planned[]> {
+export async function planAttacks(
+  stage: Stage,
+  { attacks, victimName, peerPorts, lookUpUrl }: Setup,
+): Promise<Planned[]> {
   await connectPeers(stage, peerPorts);
+  await connectLookUps(stage, lookUpUrl);
   // One after the other: more than a hundred would not all find a place at the gate of the password hash.
-  const tenants: Tenant[] = [];
-  for (const attack of attacks) tenants.push(await newTenant(stage, attack));
-  const owner = tenants[attacks.findIndex(({ ownsNetworks }) => ownsNetworks)] ?? (await newTenant(stage, NOBODY));
+  const tenants: Tenant[][] = [];
+  for (const attack of attacks) tenants.push(await newTenants(stage, attack));
+  const owner = tenants[attacks.findIndex(({ ownsNetworks }) => ownsNetworks)]?.[0] ?? (await newTenant(stage, NOBODY));
   const callbacks = await connectNetworks(stage, owner);
   const origin = String(stage.gateway.ready['address']);
   const [port, smppPort] = [Number(new URL(origin).port), Number(stage.environment['SMPP_PORT'])];
   const shared = { origin, port, smppPort, victimAddress: VICTIM_ADDRESS, victimName, callbacks };
   return attacks.flatMap((attack, i) => {
-    const tenant = tenants[i];
-    return tenant ? [{ attack, ground: { ...shared, address: `127.66.1.${i + 1}`, tenant } }] : [];
+    const [tenant, ...others] = tenants[i] ?? [];
+    return tenant ? [{ attack, ground: { ...shared, address: `127.66.1.${i + 1}`, tenant, others } }] : [];
   });
 }
 
 /** Owns the networks when no attack does. */
 const NOBODY = { name: 'networks', player: 'production tenant' } as const;
+
+async function newTenants(stage: Stage, attack: Attack): Promise<Tenant[]> {
+  const made: Tenant[] = [];
+  while (made.length < (attack.accounts ?? 1)) made.push(await newTenant(stage, attack));
+  return made;
+}
 
 /** An account with the plan's own limit, unlike those of `stage.newAccount`. */
 async function newTenant({ pool }: Stage, { name, player }: Pick<Attack, 'name' | 'player'>): Promise<Tenant> {
@@ -72,6 +86,25 @@ async function connectPeers({ pool, environment }: Stage, ports: Setup['peerPort
     const { rows } = await pool.query('SELECT count(*)::int AS bound FROM connection_status WHERE binds_up > 0');
     return rows[0].bound > Object.keys(ports).length;
   });
+}
+
+/** Adds the look-up service, and a route that numbers of one country take by their network. */
+async function connectLookUps({ pool, environment }: Stage, url: string): Promise<void> {
+  const key = await loadSecretKey(loadConfig(environment));
+  const settings = { preset: 'twilio', account: 'AC1', baseUrl: url, concurrency: 50 };
+  await transaction(pool, (tx) => addService(tx, key, { name: 'hostile', apiKey: 'secret', by: 'proof', settings }));
+  const { rows } = await pool.query("SELECT id FROM connection WHERE name = 'hostile-mute'");
+  await insertConditionalRoute(pool, {
+    channel: 'SMS',
+    prefix: LOOKED_UP_PREFIX,
+    connectionId: rows[0].id,
+    priority: PRIORITY,
+    network: '27077',
+    accountId: null,
+    sender: null,
+    hours: null,
+  });
+  await notifyRoutingChange(pool);
 }
 
 /** Opens a WhatsApp and an RCS connection with a number and an agent of this account. */

@@ -50,7 +50,8 @@ async function keepOpen(
     for (; opened < due && open.size < count; opened++) openOne(ground, plan, firstOf(opened), open);
   });
   clearInterval(dripping);
-  for (const socket of open) socket.resetAndDestroy();
+  // What is closed from now on was not closed by the gateway.
+  for (const socket of open) socket.removeAllListeners('close').resetAndDestroy();
 }
 
 function openOne(ground: Ground, plan: SocketPlan, first: Octets, open: Set<net.Socket>): void {

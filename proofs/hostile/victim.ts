@@ -7,6 +7,9 @@ const REQUESTS_PER_SECOND = 20;
 /** Every fifth request comes over a new connection: one that is refused at the door is not answered either. */
 const NEW_CONNECTION_EVERY = 5;
 const CONNECTIONS = 64;
+/** Every tenth request reads a page, as the console does: pages take turns among themselves. */
+const PAGE_EVERY = 10;
+const PAGE = '/api/partner-gateway/v1/contacts?limit=10';
 const TIMEOUT_MS = 60_000;
 /** When this many requests in a row were fast, whatever came before is over. */
 const CALM_REQUESTS = 10;
@@ -57,7 +60,7 @@ export function startVictim(origin: string, apiKey: string): Victim {
     const body = sends ? JSON.stringify({ phoneNumber: destinationOf(n), message: 'Your code is 123456' }) : null;
     const answer = await pool.request({
       method: sends ? 'POST' : 'GET',
-      path: sends ? SEND : `${STATUS}/${lastId}`,
+      path: sends ? SEND : n % PAGE_EVERY === 1 ? PAGE : `${STATUS}/${lastId}`,
       headers,
       body,
     });

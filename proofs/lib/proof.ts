@@ -11,6 +11,8 @@ export type Run = {
   readonly random: Random;
   /** The fault that the program runs with; null to run it as it is. */
   readonly sabotage: Fault | null;
+  /** A part of the names of the attacks that are played, for `hostile`; null to play all of this size. */
+  readonly attack: string | null;
   /** An empty folder for the data and logs of this run. */
   readonly folder: string;
   /** The URL of an existing database; null lets the gateway run its own in `folder`. */
@@ -57,6 +59,8 @@ export type Proof = {
   readonly sabotage: Sabotage;
   /** Claims that the program does not keep yet, each with the reason: they are measured, but do not fail a run. */
   readonly notYet?: Readonly<Record<string, string>>;
+  /** Whether it is another fault of a proof, so that it is run by its name and by `teeth` only. */
+  readonly isVariant?: true;
   /** Whether the verdict depends on times, so that `teeth` runs nothing beside it. */
   readonly timed?: true;
   prove(run: Run): Promise<Findings>;

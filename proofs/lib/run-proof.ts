@@ -14,6 +14,7 @@ export type RunOptions = {
   readonly seed: number;
   /** Whether the proof's fault is built into the program. */
   readonly sabotage: boolean;
+  readonly attack?: string | null;
   /** The URL of an existing database; null lets the gateway run its own. */
   readonly databaseUrl: string | null;
   log(line: string): void;
@@ -40,13 +41,13 @@ export type Result = {
  * failed because of its sabotage. Otherwise it is kept, with the log of every process.
  */
 export async function runProof(name: string, proof: Proof, options: RunOptions): Promise<Result> {
-  const { mode, seed, sabotage, databaseUrl, log } = options;
+  const { mode, seed, sabotage, attack = null, databaseUrl, log } = options;
   const folder = await temporaryFolder(FOLDER_PREFIX);
   log(`${proof.promise} (${mode}, seed ${seed}, ${folder})`);
   if (sabotage) log(`SABOTAGE: ${proof.sabotage.fault}`);
   const start = performance.now();
   const fault = sabotage ? proof.sabotage : null;
-  const run: Run = { mode, seed, random: createRandom(seed), sabotage: fault, folder, databaseUrl, log };
+  const run: Run = { mode, seed, random: createRandom(seed), sabotage: fault, attack, folder, databaseUrl, log };
   const found = await proof.prove(run);
   const figures = { ...found.figures, seconds: Math.round((performance.now() - start) / 1000) };
   const { broken, notKeptYet, keptAlready } = sort(proof, found);

@@ -61,6 +61,19 @@ export const QUEUE_STAYS = `
 /** All accounts have one redirect URI for single sign-on, so that a response may come from the provider of any. */
 export const ONE_REDIRECT_URI = changing('account', "NEW.sign_on_token := repeat('0', 64);");
 
+/** An account has as many numbers looked up as it likes. */
+export const NO_LOOKUP_BUDGET = changing('lookup_budget', 'NEW.allowed := NULL;');
+
+/** Mails have no budgets, and all wait in one queue, as if they were of one account. */
+export const ONE_MAIL_QUEUE = `
+  CREATE OR REPLACE FUNCTION take_mail(whose bytea, per_hour integer, per_day integer) RETURNS integer
+    LANGUAGE sql SECURITY DEFINER AS 'SELECT 0';
+  ${named("UPDATE job SET kind = 'mail', account_id = (SELECT min(id) FROM account) WHERE id = NEW.id;")}
+  CREATE TRIGGER fault AFTER INSERT ON job FOR EACH ROW WHEN (NEW.kind LIKE 'mail%') EXECUTE FUNCTION fault();`;
+
+/** Every session counts as one whose user has just proven to be there. */
+export const ALWAYS_PROVEN = changing('user_session', "NEW.proven_at := 'infinity';");
+
 /** The database shows every account to every request. */
 export const NO_ROW_SECURITY = `DO $$ DECLARE protected regclass; BEGIN
   FOR protected IN SELECT oid::regclass FROM pg_class WHERE relrowsecurity LOOP

@@ -3,6 +3,8 @@ import { type Attack, type Ground, MEANS } from '../attack.ts';
 import { ask, FROM_CONSOLE, fieldOf, PG, requestsAt, signIn, type Wire, withKey } from '../requests.ts';
 
 const KEYS = 100;
+/** What one key of a trial account gets. */
+const TRIAL_PER_SECOND = 10;
 
 /** Creates keys, each with the newest, so that no key reaches its own limit; returns as many as the account may have. */
 async function createKeys(ground: Ground): Promise<string[]> {
@@ -41,6 +43,10 @@ export const KEY_ATTACKS: readonly Attack[] = [
     name: 'all keys that a trial account gets, used together',
     player: 'trial tenant',
     tiny: true,
+    meets: {
+      claim: 'all keys of an account together get no more than two of them',
+      holds: (answers, seconds) => (answers['200'] ?? 0) <= 2 * TRIAL_PER_SECOND * (seconds + 2),
+    },
     prepare: requestsAt(KEYS * MEANS.trialPerSecond, async (ground) => {
       const keys = await createKeys(ground);
       const paths = ['/contacts', '/campaigns', '/messages?channel=SMS', '/authentication'];

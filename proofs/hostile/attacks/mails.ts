@@ -1,9 +1,14 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Attack, Ground } from '../attack.ts';
 import { MEANS } from '../attack.ts';
 import { ask, fieldOf, PG, requestsAt, type Wire, withKey } from '../requests.ts';
 
 const INVITATIONS = `${PG}/invitations`;
 const KEYS = 5;
+/** Mails in the queue when the attack begins, of an account without a budget: 20 s for the mail server. */
+const WAITING = 80;
+/** What an account that is over its rate waits. */
+const TRIAL_PAUSE_MS = 100;
 
 const invitation = (ground: Ground, email: string): Wire =>
   withKey(ground, 'POST', INVITATIONS, { email, role: 'viewer' });
@@ -39,6 +44,11 @@ export const MAIL_ATTACKS: readonly Attack[] = [
         ...ground,
         tenant: { ...ground.tenant, apiKey },
       }));
+      // So that a queue without turns is long enough to show, however few requests the attack itself gets through.
+      for (let n = 0; n < WAITING; n++) {
+        const made = ask(ground, invitation(grounds[n % KEYS] ?? ground, `waiting-${n}@example.com`));
+        await made.catch(() => delay(TRIAL_PAUSE_MS));
+      }
       return requestsAt(
         KEYS * MEANS.trialPerSecond,
         () => (n) => invitation(grounds[n % KEYS] ?? ground, `stranger-${n}@example.com`),

@@ -18,6 +18,10 @@ const bindBody = (systemId: string, password: string): Bind => ({
 
 const BINDS = 10;
 const WINDOW = 1000;
+/** The PDUs of a bind of a trial account in a second. */
+const PDUS_PER_SECOND = 100;
+/** The bytes of the response to an enquire_link. */
+const SHORTEST_PDU = 16;
 /** Connections of one network that may be open without a bind. */
 const STRANGERS = 20;
 const TICK_MS = 50;
@@ -28,7 +32,7 @@ const BALLAST = new Map([[0x1500, Buffer.alloc(4000)]]);
 const bindFrame = (systemId: string, password: string): Buffer =>
   encodePdu({ command: 'bind_transceiver', status: 0, sequence: 1, ...bindBody(systemId, password) });
 
-const stranger = (name: string, plan: Omit<SocketPlan, 'smpp'>, more: Pick<Attack, 'tiny'> = {}): Attack => ({
+const stranger = (name: string, plan: Omit<SocketPlan, 'smpp'>, more: Pick<Attack, 'tiny' | 'meets'> = {}): Attack => ({
   name: `SMPP: ${name}`,
   player: 'stranger',
   ...more,
@@ -85,7 +89,7 @@ type FloodPlan = {
 const flood = (
   name: string,
   plan: FloodPlan,
-  more: Pick<Attack, 'tiny'> & Partial<Pick<Attack, 'player'>> = {},
+  more: Pick<Attack, 'tiny' | 'meets'> & Partial<Pick<Attack, 'player'>> = {},
 ): Attack => ({
   name: `SMPP: ${name}`,
   player: 'trial tenant',
@@ -108,12 +112,14 @@ const strikeWith = (ground: Ground, bind: Buffer, { octets, isDeaf = false, bind
     const all = Array.from({ length: binds }, () => {
       const socket = net.connect({ port: ground.smppPort, host: '127.0.0.1', localAddress: ground.address });
       socket.on('error', () => undefined);
-      socket.once('close', () => bound.delete(socket));
+      socket.once('close', () => {
+        if (bound.delete(socket) && !over.aborted) ground.count('closed');
+      });
       socket.once('data', () => {
         bound.add(socket);
         ground.count('opened');
         if (isDeaf) socket.pause();
-        else socket.resume();
+        else socket.on('data', ({ length }) => ground.count('answered', Math.floor(length / SHORTEST_PDU)));
       });
       socket.write(bind);
       return socket;
@@ -153,10 +159,37 @@ export const SMPP_ATTACKS: readonly Attack[] = [
   stranger(
     'enquire_link before the bind',
     { count: STRANGERS, perSecond: 200, first: () => enquiries },
-    { tiny: true },
+    {
+      tiny: true,
+      meets: {
+        claim: 'a connection that has not bound sends a handful of PDUs',
+        // One that sends nothing else is closed after ten seconds.
+        holds: ({ closed = 0 }, seconds) => closed > (STRANGERS * seconds) / 10,
+      },
+    },
   ),
-  flood('enquire_link', { octets: enquiries }, { tiny: true }),
-  flood('responses to nothing', { octets: strays }, { tiny: true }),
+  flood(
+    'enquire_link',
+    { octets: enquiries },
+    {
+      tiny: true,
+      meets: {
+        claim: 'a bind gets no more PDUs answered than its budget has',
+        holds: ({ answered = 0 }, seconds) => answered <= BINDS * 2 * PDUS_PER_SECOND * (seconds + 2),
+      },
+    },
+  ),
+  flood(
+    'responses to nothing',
+    { octets: strays },
+    {
+      tiny: true,
+      meets: {
+        claim: 'responses to nothing end a bind',
+        holds: ({ opened = 0, closed = 0, sent = 0 }) => 2 * closed >= opened || sent <= 2 * opened,
+      },
+    },
+  ),
   flood('queries', { octets: queries }, { tiny: true }),
   flood('cancellations', { octets: cancellations }),
   flood(

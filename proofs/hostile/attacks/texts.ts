@@ -6,6 +6,8 @@ const query = (path: string, fields: Readonly<Record<string, string>>): string =
   `${path}?${new URLSearchParams(fields)}`;
 
 /** Texts on which an expression with nested or adjacent repetitions takes quadratic time or worse. */
+/** Ten parts of 153 septets, of which braces and pipes take two each. A longer SMS would be rejected unread. */
+const SMS = { blanks: 1528, openings: 872 } as const;
 const blanks = (length: number): string => `{{${' '.repeat(length - 2)}`;
 const openings = (length: number): string => '{{a|'.repeat(length / 4);
 const dots = (length: number): string => `a@${'a.'.repeat(length / 2)}`;
@@ -46,13 +48,13 @@ const search = (path: string, fields: Readonly<Record<string, string>>) => (grou
 
 /** Texts that are hard to read. */
 export const TEXT_ATTACKS: readonly Attack[] = [
-  trial('SMS of braces and blanks', sms({ body: blanks(1530) }), { tiny: true }),
-  trial('SMS of braces and pipes', sms({ body: openings(1528), placeholders: { a: 'x' } })),
+  trial('SMS of braces and blanks', sms({ body: blanks(SMS.blanks) }), { tiny: true }),
+  trial('SMS of braces and pipes', sms({ body: openings(SMS.openings), placeholders: { a: 'x' } })),
   trial('RCS templates of braces and blanks', rcs(blanks(3072)), { tiny: true }),
   trial('RCS templates of braces and pipes', rcs(openings(3072))),
   trial('WhatsApp templates of braces and blanks', whatsapp(blanks(50_000)), { ownsNetworks: true }),
-  trial('previews of braces and blanks', preview(blanks(1530))),
-  trial('previews of braces and pipes', preview(openings(1528))),
+  trial('previews of braces and blanks', preview(blanks(SMS.blanks))),
+  trial('previews of braces and pipes', preview(openings(SMS.openings))),
   trial('senders of digits', sms({ body: 'x', sender: '1'.repeat(500_000) })),
   trial('numbers of zeros', sms({ body: 'x', destination: `+${'0'.repeat(500_000)}` })),
   trial('dates of digits and blanks', sms({ body: 'x', scheduledDate: `2027-01-31${' '.repeat(500_000)}1` })),

@@ -20,11 +20,16 @@ const production = (
 };
 
 /** Requests of a trial account with ten keys: each key may send what the plan allows. */
-const trial = (name: string, make: (ground: Ground) => Promise<(n: number) => Wire>): Attack => ({
+const trial = (
+  name: string,
+  make: (ground: Ground) => Promise<(n: number) => Wire>,
+  { atOnce, ...more }: Pick<Attack, 'hashes'> & { readonly atOnce?: number } = {},
+): Attack => ({
   name,
   player: 'trial tenant',
   tiny: true,
-  prepare: requestsAt(10 * MEANS.trialPerSecond, make),
+  ...more,
+  prepare: requestsAt(10 * MEANS.trialPerSecond, make, atOnce === undefined ? {} : { atOnce }),
 });
 
 async function tenKeys(ground: Ground): Promise<string[]> {
@@ -140,12 +145,16 @@ export const WORK_ATTACKS: readonly Attack[] = [
       }),
     { tiny: true },
   ),
-  trial('passwords that are set with ten keys', async (ground) => {
-    const keys = await tenKeys(ground);
-    const viewer = { username: `hostile-${randomUUID()}`, password: randomUUID(), role: 'viewer' };
-    const id = fieldOf(await ask(ground, withKey(ground, 'POST', `${PG}/users`, viewer)), 'id');
-    return (n) => withOtherKey(ground, keys[n % keys.length], 'PUT', `${PG}/users/${id}`, { password: randomUUID() });
-  }),
+  trial(
+    'passwords that are set with ten keys',
+    async (ground) => {
+      const keys = await tenKeys(ground);
+      const viewer = { username: `hostile-${randomUUID()}`, password: randomUUID(), role: 'viewer' };
+      const id = fieldOf(await ask(ground, withKey(ground, 'POST', `${PG}/users`, viewer)), 'id');
+      return (n) => withOtherKey(ground, keys[n % keys.length], 'PUT', `${PG}/users/${id}`, { password: randomUUID() });
+    },
+    { hashes: true, atOnce: 128 },
+  ),
   trial('passwords for SMPP that are made with ten keys', async (ground) => {
     const keys = await tenKeys(ground);
     const id = fieldOf(await ask(ground, withKey(ground, 'POST', `${PG}/smpp/credentials`, {})), 'id');
@@ -195,7 +204,8 @@ export async function registerWebhook(ground: Ground, manner: string): Promise<v
   await ask(ground, withKey(ground, 'POST', `${PG}/webhooks/delivery-status`, { callbackUrl }));
 }
 
-async function cookieOf(ground: Ground): Promise<string> {
+/** Signs the attacker's user in; returns the cookie of the session. */
+export async function cookieOf(ground: Ground): Promise<string> {
   const { username, password } = ground.tenant;
   const { headers } = await ask(ground, signIn({ username, password }));
   const cookie = [headers['set-cookie']].flat()[0]?.split(';')[0];
