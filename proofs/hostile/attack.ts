@@ -54,7 +54,7 @@ export type Outcome = 'opened' | 'closed' | 'sent' | 'answered' | 'looked up';
 export type Answers = Readonly<Partial<Record<string, number>>>;
 
 /** What a bound makes of an attack on any machine: a claim, and whether what came of it in this time keeps it. */
-export type Meeting = { readonly claim: string; readonly holds: (answers: Answers, seconds: number) => boolean };
+type Meeting = { readonly claim: string; readonly holds: (answers: Answers, seconds: number) => boolean };
 
 /** The carriers that the attacker runs, by name. */
 export type Peers = {
@@ -81,6 +81,8 @@ export type Attack = {
   readonly accounts?: number;
   /** Whether it asks for so many password hashes that a sign-in of the victim's must not wait behind them. */
   readonly hashes?: true;
+  /** Whether its requests wait for one another in the database, where they must not take all connections. */
+  readonly locks?: true;
   /** Whether its sessions are an hour old when it begins: left open, or stolen. */
   readonly hasOldSessions?: true;
   /** Whether it fills the queue of mails, in which a link of the victim's for a new password must not wait. */

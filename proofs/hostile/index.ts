@@ -40,6 +40,8 @@ const CALM_WITHIN_MS = 30_000;
 const REST_POLL_MS = 5000;
 /** The mail server takes a second for each mail, and four at a time. */
 const RESET_WITHIN_MS = 10_000;
+/** Of the 20 connections, one account has four. */
+const MAX_WAITING = 4;
 /** Seven hashes, one after the other. */
 const SIGN_IN_MS = 500;
 const MAX_MAILS_TO_ONE = 3;
@@ -49,6 +51,7 @@ const MEMORY_ALLOWANCE_MIB = 32;
 
 const P99_CLAIM = 'p99 of the victim stays within three times its quiet p99, or within the floor';
 const SIGN_IN_CLAIM = 'a sign-in waits for no more than a few password hashes of others';
+const LOCKS_CLAIM = 'an account waits for its own locks on no more than its share of the connections';
 const RESET_CLAIM = "another tenant's link for a new password is handed over within ten seconds";
 const OPEN_CLAIM = 'so it does during the attacks that are listed as open';
 
@@ -85,7 +88,7 @@ const UNBOUNDED: Readonly<Record<string, Unbounded>> = {
     fault: 'accounts take no turns at the door of the database',
     module: faultModule('database'),
     attack: 'changes of a campaign that wait for one another',
-    breaks: P99_CLAIM,
+    breaks: LOCKS_CLAIM,
   },
   passwords: {
     fault: 'any number of password hashes are computed at a time',
@@ -256,6 +259,8 @@ type Played = {
   readonly answers: Answers;
   /** How long a sign-in took meanwhile; null if the attack is not about hashes. */
   readonly signInMs: number | null;
+  /** The most connections that waited for a lock at a time; null if the attack is not about locks. */
+  readonly waiting: number | null;
   readonly view: View;
   readonly reached: boolean;
   readonly mail: MailView | null;
@@ -289,6 +294,23 @@ async function timeOfSignIn({ gateway }: Stage, credentials: object): Promise<nu
   return Math.round(performance.now() - start);
 }
 
+const SAMPLE_MS = 20;
+
+/** Returns the most connections of the gateway that waited for a lock at a time, until `over` is settled. */
+async function mostWaiting({ pool }: Stage, over: Promise<unknown>): Promise<number> {
+  let isOver = false;
+  let most = 0;
+  void over.finally(() => (isOver = true));
+  while (!isOver) {
+    const { rows } = await pool.query(
+      "SELECT count(*)::int AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = 'heliograph'",
+    );
+    most = Math.max(most, rows[0].n);
+    await delay(SAMPLE_MS);
+  }
+  return most;
+}
+
 /** Makes the sessions of the attacker an hour old. */
 const ageSessions = ({ pool }: Stage, accountId: number) =>
   pool.query("UPDATE user_session SET proven_at = now() - interval '1 hour' WHERE account_id = $1", [accountId]);
@@ -308,19 +330,21 @@ async function playOne(scene: Scene, { attack, ground }: Planned): Promise<Playe
   const memoryBefore = memoryMiB(stage.gateway.pid);
   const playing = attacker.play(size.attackMs);
   const signingIn = attack.hashes ? delay(size.attackMs / 2).then(scene.signInOnce) : null;
+  const sampling = attack.locks ? mostWaiting(stage, playing) : null;
   const view = await victim.during(playing, AFTERMATH_MS);
-  const [answers, signInMs] = await Promise.all([playing, signingIn]);
+  const [answers, signInMs, waiting] = await Promise.all([playing, signingIn, sampling]);
   const mail = attack.mails ? await viewMail(scene) : null;
   const calmMs = await victim.untilCalm(bounds.p99Ms, CALM_WITHIN_MS);
   const memoryAfter = memoryMiB(stage.gateway.pid);
   const faults = faultsOf(view, bounds);
   const reached = Object.keys(answers).length > 0;
-  const played = { attack, isOpen: open !== undefined, view, answers, signInMs, reached, mail };
+  const played = { attack, isOpen: open !== undefined, view, answers, signInMs, waiting, reached, mail };
   run.log(
     `${faults.length > 0 ? 'BROKEN ' : ''}${name} (${player}): p99 ${view.p99Ms} ms, max ${view.maxMs} ms, ` +
       `${view.serverErrors} x 5xx, ${view.refused} not 200, calm after ${Math.round(calmMs)} ms, ` +
       `${memoryBefore} → ${memoryAfter} MiB, answers ${JSON.stringify(answers)}` +
       (signInMs === null ? '' : `, a sign-in took ${signInMs} ms`) +
+      (waiting === null ? '' : `, ${waiting} connections waited for a lock`) +
       (mail ? `, a link for a new password after ${mail.resetMs} ms, ${mail.most} mails to one mailbox` : ''),
   );
   return played;
@@ -364,6 +388,7 @@ function conclude(scene: Scene, played: readonly Played[], rest: Rest): Findings
     serverErrors: sum(({ serverErrors }) => serverErrors),
     refused: sum(({ refused }) => refused),
     quietSignInMs: scene.quietSignInMs,
+    mostWaiting: Math.max(0, ...played.map(({ waiting }) => waiting ?? 0)),
     slowestSignInMs: Math.max(0, ...played.map(({ signInMs }) => signInMs ?? 0)),
     slowestResetMs: Math.max(0, ...mails.map(({ resetMs }) => resetMs)),
     mostMailsToOne: Math.max(0, ...mails.map(({ most }) => most)),
@@ -378,6 +403,7 @@ function conclude(scene: Scene, played: readonly Played[], rest: Rest): Findings
     'the victim gets no server error': figures.serverErrors === 0,
     'every request of the victim is answered with 200': figures.refused === 0,
     'a stranger gets at most three mails': figures.mostMailsToOne <= MAX_MAILS_TO_ONE,
+    [LOCKS_CLAIM]: figures.mostWaiting <= MAX_WAITING,
     [RESET_CLAIM]: figures.slowestResetMs <= RESET_WITHIN_MS,
     [SIGN_IN_CLAIM]: figures.slowestSignInMs <= Math.max(TIMES_QUIET * scene.quietSignInMs, SIGN_IN_MS),
     // The few seconds of `tiny` are too short for the garbage collector to return what it may need again.

@@ -79,6 +79,7 @@ export const OUTSIDE_ATTACKS: readonly Attack[] = [
     name: 'changes of a campaign that wait for one another',
     player: 'production tenant',
     tiny: true,
+    locks: true,
     prepare: requestsAt(
       MEANS.productionPerSecond,
       async (ground) => {
