@@ -103,6 +103,7 @@ async function connectLookUps({ pool, environment }: Stage, url: string): Promis
     accountId: null,
     sender: null,
     hours: null,
+    purpose: null,
   });
   await notifyRoutingChange(pool);
 }
