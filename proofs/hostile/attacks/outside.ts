@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Attack, type Ground, MEANS, type Tenant } from '../attack.ts';
 import { ask, FROM_CONSOLE, fieldOf, MS, PG, requestsAt, type Wire, withKey } from '../requests.ts';
 import { socketsOf } from '../sockets.ts';
@@ -11,6 +12,7 @@ const ACCOUNTS = 4;
 export const LOOKED_UP_PREFIX = '352';
 /** The look-ups that a trial account has in a day. */
 const LOOK_UPS = 1000;
+const LOOK_UP_WITHIN_MS = 60_000;
 
 const italians = (count: number): string[] =>
   Array.from({ length: count }, (_, i) => `+3933${String(i).padStart(8, '0')}`);
@@ -32,7 +34,7 @@ async function useUpLookUps(ground: Ground): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   ground.onLookUp(() => (--open === 0 ? resolve() : undefined));
   await ask(ground, bulkTo(ground, unknown(0)));
-  await promise;
+  await Promise.race([promise, delay(LOOK_UP_WITHIN_MS)]);
 }
 
 /** What people who had not built the bounds found: locks that others wait for, turns that do not end, and what lasts. */
