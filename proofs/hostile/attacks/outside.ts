@@ -105,7 +105,7 @@ export const OUTSIDE_ATTACKS: readonly Attack[] = [
       perSecond: ACCOUNTS * 10,
       first: async (ground) => (n) => {
         const { apiKey } = [ground.tenant, ...ground.others][n % ACCOUNTS] ?? ground.tenant;
-        return `GET ${STREAM}?limit=1 HTTP/1.1\r\nhost: 127.0.0.1\r\naccept: text/event-stream\r\nx-api-key: ${apiKey}\r\n\r\n`;
+        return `GET ${STREAM} HTTP/1.1\r\nhost: 127.0.0.1\r\naccept: text/event-stream\r\nx-api-key: ${apiKey}\r\n\r\n`;
       },
       deaf: true,
     }),
