@@ -21,7 +21,7 @@ const HELP: Readonly<Record<ErrorCode, Help>> = {
     'Send `X-API-Key`, or Basic authentication ([authentication](api.md#authentication)). Do not retry: failed attempts are limited.',
   ],
   forbidden: [
-    'The key has not the scope, the user not the role, the plan not the channel; or the address of the caller is not allowed.',
+    'The key lacks the scope, the user the role, or the plan the channel; or the address of the caller is not allowed.',
     '`message` says which. An admin of the account can change scopes, roles and addresses ([operations](operations.md#roles)); an operator, the plan.',
   ],
   step_up_required: [
@@ -119,7 +119,7 @@ This page is generated (\`node scripts/generate-errors.ts\`) from \`src/core/err
 
 The API responds with these HTTP status codes. The message is the general one; most errors replace it with one that names
 the object or the field. [The body of an error](api.md#errors) also has \`requestId\`: name it when you report an error.
-A request with a 4xx response has changed nothing. A message that is rejected when it is sent is no error of the request:
+A request with a 4xx response has changed nothing. A message that is rejected when it is sent is not a request error:
 the response is 200, with the reason in \`results\`. Errors of carriers are in
 [the status of the message](message-states.md), those of Meta in
 [WhatsApp error codes](whatsapp-errors.md).
