@@ -159,7 +159,9 @@ export const hostileFaults: Readonly<Record<string, Proof>> = Object.fromEntries
 
 /** The module that puts a fault into the program. */
 function faultModule(name: string): URL {
-  return new URL(`../sabotage/hostile.ts?fault=${name}`, import.meta.url);
+  const module = new URL('../sabotage/hostile.ts', import.meta.url);
+  module.searchParams.set('fault', name);
+  return module;
 }
 
 /** Plays these attacks one after the other, and judges what the victim saw. */
