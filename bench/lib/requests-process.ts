@@ -32,7 +32,7 @@ const numberOf = (n: number): string => destinationOf(n).slice(1);
 export async function sendRequests(requests: Requests): Promise<void> {
   const child = fork(import.meta.filename, [JSON.stringify(requests)], { execArgv: [] });
   let failure = 'the process that sends has ended early';
-  child.once('message', (text) => (failure = String(text)));
+  child.once('message', (message: string) => (failure = message));
   await once(child, 'exit');
   if (failure !== '') throw new Error(failure);
 }

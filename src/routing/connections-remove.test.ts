@@ -39,7 +39,7 @@ test('a connection with waiting messages is not removed, and messages of others 
   await queueMessages(pool, { connectionId: 2, alternates: [1] });
   await expect(remove()).rejects.toMatchObject({
     code: 'conflict',
-    message: expect.stringMatching(/^3 messages wait .* resume old/),
+    message: expect.stringMatching(/^Messages wait for connection old \(3\).* resume old/),
   });
   expect((await listChunks(pool)).flatMap((chunk) => chunk.alternates)).toEqual([1]);
   await exec(pool, sql`DELETE FROM dispatch_chunk WHERE connection_id = 1`);
