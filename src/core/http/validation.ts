@@ -266,9 +266,11 @@ function tagOf({ parentSchema }: Fault) {
   const [first, second] = objects.filter((properties) => properties !== undefined);
   if (first === undefined || second === undefined) return undefined;
   const wordsIn = (name: string) => objects.map((properties) => properties && wordsOf(properties[name]));
-  const name = Object.keys(first).find((each) =>
-    objects.every((properties) => !properties || wordsOf(properties[each])),
-  );
+  // A field that has the same words everywhere, such as an option of all, tells no branch from another.
+  const name = Object.keys(first).find((each) => {
+    const words = objects.flatMap((properties) => (properties ? [wordsOf(properties[each])] : []));
+    return words.every((some) => some !== undefined) && new Set(words.map((some) => some?.join())).size > 1;
+  });
   return name === undefined ? undefined : { name, words: wordsIn(name) };
 }
 
