@@ -60,6 +60,7 @@ test('a key gives its account, its user and its scopes', async () => {
     channels: new Set(CHANNELS),
     hasOptOuts: false,
     numberRules: { defaultCountry: null, numberChecks: 'strict' },
+    sendingRules: { purpose: null, respectsCalendar: false, weeklyCap: null },
   });
 });
 
@@ -87,6 +88,7 @@ test('a user of the account is accepted with Basic, with the scopes of the role'
     channels: new Set(CHANNELS),
     hasOptOuts: false,
     numberRules: { defaultCountry: null, numberChecks: 'strict' },
+    sendingRules: { purpose: null, respectsCalendar: false, weeklyCap: null },
     isOperator: false,
   });
 });
