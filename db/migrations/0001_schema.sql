@@ -3549,6 +3549,7 @@ GRANT UPDATE (ip_allow_list, ip_allow_list_enforced, has_opt_outs, second_factor
 GRANT INSERT (account_id, username, password_hash, role), UPDATE (password_hash, role) ON app_user TO heliograph_tenant;
 GRANT SELECT (channel, prefix, owner_id) ON conditional_route TO heliograph_tenant;
 GRANT SELECT (id, name) ON connection TO heliograph_tenant;
+GRANT SELECT (sender, month, used), UPDATE (used) ON free_allowance TO heliograph_tenant;
 GRANT UPDATE (expires_at) ON password_reset TO heliograph_tenant;
 GRANT SELECT (id, channel, prefix, owner_id, category, session_window, unit_micros, per_part, refund_undelivered, valid_from, currency) ON price TO heliograph_tenant;
 GRANT SELECT (channel, prefix) ON route TO heliograph_tenant;

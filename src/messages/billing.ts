@@ -48,6 +48,7 @@ export function purposeOfContent(
 ): Purpose | null {
   if (!content) return null;
   if (content.channel === 'RCS') return content.trafficType ? PURPOSE_OF_TRAFFIC[content.trafficType] : null;
+  if ('marketing' in content) return 'marketing';
   return purposeOfCategory(template?.category);
 }
 

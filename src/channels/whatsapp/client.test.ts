@@ -94,6 +94,7 @@ test('numbers are listed as the network shows them', async () => {
         verifiedName: 'Heliograph sandbox',
         quality: 'GREEN',
         registered: true,
+        messagingLimit: null,
       },
     ],
   });
