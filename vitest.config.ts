@@ -8,8 +8,9 @@ const TESTS = ['{src,test,client,docs,help,deploy,examples,monitoring,proofs,ben
 /** Too slow for every change: each page in every theme and width, each proof, each example of the documentation, whole set-ups. */
 const EXHAUSTIVE = ['{src,test,client,docs,proofs,web,examples,deploy,monitoring}/**/*.full.test.ts'];
 /**
- * What other tests beside it would disturb: the proofs that judge times. And what would disturb them: the installation of
- * a package, whose system user every PostgreSQL that root starts would take.
+ * Tests that run alone: the proofs that judge times, which other tests would disturb; and the installation of a
+ * package, which would disturb others, because its system user is the one that every PostgreSQL started by root would
+ * take.
  */
 const ALONE = ['proofs/timed.full.test.ts', 'deploy/debian/package.full.test.ts'];
 const BROWSER = ['web/e2e/**/*.test.ts'];

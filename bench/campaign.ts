@@ -12,7 +12,7 @@ const RECIPIENTS = Number(process.argv[3] ?? 1_000_000);
 /** The messages in bulk, and the recipients of a campaign, before anything is measured. */
 const WARM_UP = 100_000;
 const BULK = 100_000;
-/** How much more CPU time than a message in bulk a recipient may take. */
+/** Maximum CPU time of a recipient of a campaign, as a multiple of that of a message in bulk. */
 const MAX_FACTOR = 1.3;
 const LISTS = 10;
 const ROWS_PER_CHUNK = 1000;

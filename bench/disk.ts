@@ -15,7 +15,7 @@ import { registerWebhook } from './webhooks.ts';
 const MESSAGES = Number(process.argv[3] ?? 20_000);
 /** Each table has its first pages, and each index its first levels, before anything is measured. */
 const WARM_UP = 5_000;
-/** What docs/how-to/capacity-planning.md says of an SMS of one part. */
+/** Disk space of an SMS of one part in bytes, as docs/how-to/capacity-planning.md states it. */
 const STATED_BYTES = 900;
 /** 314 characters of GSM 03.38: three parts. */
 const LONG = Array.from({ length: 4 }, () => BODY).join(' ');
@@ -23,9 +23,9 @@ const NUMBER = '4400';
 const CONCURRENCY = 64;
 
 /**
- * What a message takes on the disk and in the write-ahead log, by what it is: the growth of all tables of facts with their
- * indexes, divided by the messages. Queues are left out: what one message leaves there, the next one fills. The indexes of
- * past days, which are built later, are not in it, and neither are contacts, which stay.
+ * Measures the disk space and the write-ahead log of a message, by kind of message: the growth of all tables of facts
+ * with their indexes, divided by the messages. Not counted: queues, whose space the next message reuses; the indexes of
+ * past days, which are built later; contacts, which stay.
  */
 export async function benchDisk(): Promise<Report> {
   await using opened = await openWebhookStage();

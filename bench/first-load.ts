@@ -16,7 +16,7 @@ import type { Report } from './lib/report.ts';
 import { p50 } from './lib/times.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-/** As scripts/build-console.ts compresses the console. */
+/** Compression options of the console (scripts/build-console.ts). */
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 10 } };
 const LOADS = Number(process.argv[3] ?? 15);
 const WARM_UP = 1;

@@ -106,7 +106,7 @@ async function readPages({ time }: Stage): Promise<Record<string, number>> {
   return figures;
 }
 
-/** How long the program and its PostgreSQL take to be ready again, in seconds. */
+/** Starts the program and its PostgreSQL again, and returns the seconds until both are ready. */
 async function startAgain(stage: Stage): Promise<number> {
   await stage.stop();
   const start = performance.now();

@@ -129,7 +129,7 @@ function reportOf(taken: Readonly<Record<Kind, readonly Taken[]>>, memory: Recor
   };
 }
 
-/** What the last round cost, which is the warmest. */
+/** Returns the costs of the last round, in which caches and compiled code are warmest, as figures of the report. */
 function lastCosts(kind: string, rounds: readonly Taken[]): [string, number][] {
   const costs = rounds.at(-1)?.costs;
   return costs === undefined ? [] : Object.entries(costFigures(kind, costs));

@@ -21,7 +21,7 @@ const MAX_FACTOR = 3;
 const MAX_LIMITED_FACTOR = 1.5;
 const LIMITED_PER_SECOND = 500;
 
-/** What single sends took while one of the loads ran, in ms. */
+/** Times of single sends while one of the loads ran, in ms. */
 type Measured = { readonly answer: readonly number[]; readonly carrier: readonly number[]; readonly seconds: number };
 
 /**
@@ -86,7 +86,7 @@ async function measure(stage: Stage, apiKey: string, load: () => Promise<unknown
   return { answer: sent.times, carrier: await timesToCarrier(stage, sent), seconds };
 }
 
-/** From the making of the message id, to its millisecond, to the answer of the carrier. */
+/** Returns the times from the creation of each message id, to its millisecond, to the response of the carrier. */
 async function timesToCarrier({ pool }: Stage, { ids }: Sent): Promise<number[]> {
   const taken = 'SELECT id, submitted_at FROM message_state WHERE id = ANY($1::uuid[]) AND submitted_at IS NOT NULL';
   const rows = async () => (await pool.query<{ id: string; submitted_at: Date }>(taken, [ids])).rows;

@@ -18,7 +18,7 @@ function linksOf(text: string): string[] {
   return links;
 }
 
-/** What is wrong with a link of a page, or null. */
+/** Returns the error in a link of a page, or null. */
 async function faultOf(page: string, link: string): Promise<string | null> {
   const [path = '', anchor] = link.split('#');
   const target = path === '' ? page : join(dirname(page), decodeURIComponent(path));

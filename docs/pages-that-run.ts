@@ -8,8 +8,8 @@ export const FIRST_PAGES: readonly string[] = [
 ];
 
 /**
- * How a page is run by blocks.full.test.ts: how many of its blocks it marks with `norun`, because they need what a test has
- * not; and, for a page that takes a running program for granted, the commands after whose start it begins.
+ * Expectations of blocks.full.test.ts about a page: the number of blocks marked `norun`, which need something that a
+ * test does not have; and, for a page that assumes a running program, the commands after whose start it begins.
  */
 export type RunnablePage = { readonly norun: number; readonly before?: string };
 

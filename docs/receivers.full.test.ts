@@ -22,7 +22,7 @@ type Listener = {
   readonly page?: string;
   readonly file: string;
   readonly command: readonly string[];
-  /** What is asked, if something else than `/`. */
+  /** Path of the request; `/` if absent. */
   readonly path?: string;
   readonly isTls?: boolean;
   /** The port that stands in the program. */
@@ -83,7 +83,7 @@ const LISTENERS: readonly Listener[] = [
 ];
 
 const MIB = 1024 * 1024;
-/** Of a stranger's body, a program may read as much as its runtime has in its buffers. */
+/** Maximum memory that a program may use for an unauthenticated body: as much as its runtime has in its buffers. */
 const MAX_MIB = 48;
 const OFFERED_MIB = 200;
 

@@ -9,7 +9,7 @@ const FIRST_PAGE = 'docs/README.md';
 const DECISIONS = 'docs/decisions';
 const ELSEWHERE = /^[a-z][a-z0-9+.-]*:/i;
 
-/** What the site is made of: its pages by their Markdown file. Files that pages link to are added as links are made. */
+/** Content of the site: its pages by their Markdown file. Files that pages link to are added as links are made. */
 export type Plan = { readonly pages: ReadonlyMap<string, string>; readonly files: Map<string, string> };
 
 /** Lists the pages that the navigation names, in its order. */

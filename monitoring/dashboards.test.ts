@@ -106,7 +106,7 @@ async function haveSomethingToShow(): Promise<void> {
   );
 }
 
-/** What is wrong with an expression: metrics that do not exist, and labels that none of its metrics has. */
+/** Returns the unknown names in an expression: metrics that do not exist, and labels that none of its metrics has. */
 function faultsOf(expression: string): string[] {
   const asked = readPromql(expression);
   const known = new Set([...ADDED, ...asked.metrics.flatMap((name) => [...(metrics.get(name) ?? [])])]);

@@ -24,7 +24,7 @@ const CLIENTS = 4;
 const WINDOW = 10;
 /** Accounts of the other cell whose first request comes while a cell is lost. */
 const NEWCOMERS = 5;
-/** Of a client's pause after a request that failed. */
+/** Pause of a client after a request that failed. */
 const RETRY_MS = 50;
 const REFUSED_WITHIN_MS = 3000;
 /** The other cell's p99 during a loss: at most so many times that before, and never a fault below this. */

@@ -145,7 +145,10 @@ async function killStandby(
   return 1;
 }
 
-/** Whether a standby has replayed all that it has received, and receives no more: only then it says how far it has come. */
+/**
+ * Returns true if a standby has replayed all that it has received, and receives no more: only then is the position that
+ * it reports final.
+ */
 async function hasReplayedAll(standby: ReplicatedServer): Promise<boolean> {
   const waiting = await standby
     .ask(

@@ -151,7 +151,8 @@ const mobileFor = (run: Run, n: number): string =>
   `+${REFUNDING.prefix}${String(n % 10_000).padStart(4, '0')}${oneOf(run, ENDINGS)}`;
 
 /**
- * What the account owes by the carrier's ledger: the price of every part taken, less what is refunded when undelivered.
+ * Returns the charges of the account in millionths according to the carrier's ledger: the price of every accepted part,
+ * except those refunded when undelivered.
  */
 function chargesBy(ledger: Ledger): number {
   const delivered = new Set(ledger.receipts.filter(({ text }) => text === 'DELIVRD').map(({ source }) => `+${source}`));

@@ -27,7 +27,7 @@ const SIZES: Readonly<Record<Mode, Size>> = {
   full: { seconds: 1800, apis: 3, workers: 4 },
 };
 const WINDOW = 10;
-/** Of the connection, in messages per second: what all workers may send together. */
+/** Rate of the connection in messages per second, which all workers share. */
 const RATE = 150;
 /** The carrier may see somewhat more within this time: a worker learns of another one a moment later. */
 const RATE_SPAN_MS = 10_000;

@@ -21,7 +21,7 @@ process.env['NODE_ENV'] = 'production';
 process.env['MIMALLOC_ARENA_EAGER_COMMIT'] = '0';
 process.env['MIMALLOC_PURGE_DELAY'] = '0';
 
-/** How long the files of earlier builds are kept, for pages that are still open. */
+/** Time for which the files of earlier builds are kept, for pages that are still open. */
 const KEEP_MS = 24 * 3_600_000;
 
 /** Everything that the result depends on. Types (client/src/schema.d.ts) do not get into it. */

@@ -16,7 +16,7 @@ const HOME = 'opt/heliograph';
 const SCRIPTS = ['postinst', 'prerm', 'postrm'];
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
 
-/** Where files of the checkout are in the package, besides the program itself. */
+/** Places of files of the checkout in the package, apart from the program itself. */
 const PLACES: Readonly<Record<string, string>> = {
   'deploy/systemd/heliograph.service': 'usr/lib/systemd/system/heliograph.service',
   'deploy/systemd/heliograph-api@.service': 'usr/lib/systemd/system/heliograph-api@.service',
@@ -31,7 +31,7 @@ type Build = {
   readonly version: string;
   /** The folder of the package. */
   readonly to: string;
-  /** As for dpkg-deb: `xz`, `none`. */
+  /** Compression of dpkg-deb: `xz`, `none`. */
   readonly compression: string;
 };
 

@@ -32,7 +32,7 @@ const compress = promisify(gzip);
 /** Scripts that the generator writes into each page. The content security policy allows scripts in files only. */
 const INLINE_SCRIPT = /<script(?: id="[\w-]+")?>([^<]+)<\/script>/g;
 
-/** What builds make in the folder of the site. */
+/** Output of builds in the folder of the site. */
 const MADE = /\/(?:dist|\.made|\.pages|\.cache)\/|\/\.building$/;
 
 async function write(path: string, content: string | Buffer): Promise<void> {

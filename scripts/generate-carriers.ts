@@ -88,7 +88,7 @@ const memberRow = (field: SettingField): string => {
   return `| \`${field.name}\` | ${values} | ${defaultOf(field)} | ${field.description} |`;
 };
 
-/** What a preset needs, and how it verifies callbacks. */
+/** Returns the row of the table for a preset: the settings that it needs, and how it verifies callbacks. */
 function presetRow(name: PresetName): string {
   const { needs, verify } = PRESETS[name];
   const needed = (one: 'account' | 'apiKey' | 'signingKey'): string => (needs.includes(one) ? 'yes' : '–');

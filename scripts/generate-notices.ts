@@ -13,7 +13,7 @@ const KNOWN =
 
 const lock: Lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
 
-/** What the pages of the console import, and what that needs beside itself (peers); tests are not built in. */
+/** Lists the packages that the pages of the console import, with their required peers; tests are not built in. */
 function importedByConsole(): string[] {
   const files = globSync('web/src/**/*.{ts,tsx}', { cwd: ROOT }).filter((file) => !file.includes('.test.'));
   const names = files.flatMap((file) =>
@@ -30,7 +30,7 @@ function requiredPeers(name: string): string[] {
   return Object.keys(peerDependencies).filter((peer) => peerDependenciesMeta[peer]?.optional !== true);
 }
 
-/** What the theme of VitePress brings into the pages. */
+/** Packages that the theme of VitePress brings into the pages. */
 const IN_HELP = ['vitepress', 'vue', '@vueuse/core', '@vueuse/integrations', 'focus-trap', 'mark.js', 'minisearch'];
 
 /** The licence file of a package, in lines; none where it has none, or is installed on some machines only. */
@@ -89,7 +89,7 @@ const chosen = (license: string): string[] =>
     .replaceAll(/[()]/g, '')
     .split(' AND ')
     .map((part) => part.split(' OR ')[0] ?? part);
-/** Of what is built in, whose packages are not delivered. Apache-2.0 is that of Heliograph. */
+/** Licences of the code that is built in, whose packages are not delivered. Apache-2.0 is that of Heliograph. */
 const LICENCES = [...new Set(BUILT_IN.flatMap((path) => chosen(lock.packages[path]?.license ?? '')))].filter(
   (name) => name !== 'Apache-2.0',
 );

@@ -33,7 +33,7 @@ const { values: given } = parseArgs({
 
 type Verdicts = ReadonlyMap<CheckName, Verdict>;
 
-/** How the checks with each peer are run. */
+/** Runs of the checks with each peer, by name. */
 const PEERS: Readonly<Record<string, () => Promise<readonly [name: string, verdicts: Verdicts]>>> = {
   'npm-server': async () => {
     await using peer = await startLibraryServer();

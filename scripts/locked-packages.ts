@@ -1,6 +1,6 @@
 // Packages of package-lock.json, by their places in node_modules.
 
-/** What the lock file says of a package. */
+/** Entry of a package in the lock file. */
 export type Locked = {
   readonly version: string;
   readonly license?: string;

@@ -21,7 +21,7 @@ const PROGRAM = [
   'deploy',
 ];
 
-/** What only tests, builds and readers on the forge need. */
+/** Files that only tests, builds and readers of the repository need. */
 const LEFT_OUT = [
   'src/smpp/fixtures',
   'docs/decisions',
@@ -31,7 +31,7 @@ const LEFT_OUT = [
   'deploy/npm',
 ].map((path) => join(ROOT, path));
 
-/** Whether an installation needs a file or folder of the checkout. */
+/** Returns true if an installation needs this file or folder of the checkout. */
 export const isProductionFile = (path: string): boolean => !path.endsWith('.test.ts') && !LEFT_OUT.includes(path);
 
 type Lock = { readonly packages: Readonly<Record<string, { readonly dev?: boolean }>> };

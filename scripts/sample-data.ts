@@ -196,7 +196,7 @@ async function confirm(call: Call, body: object): Promise<number> {
 
 type Talk = { readonly contact: number; readonly channel: Channel; readonly lines: readonly string[] };
 
-/** What the contact writes and what is answered, in turns. The last conversation is the newest. */
+/** Conversations: lines of the contact and replies, alternating. The last conversation is the newest. */
 const TALKS: readonly Talk[] = [
   { contact: 31, channel: 'SMS', lines: ['What are your opening hours?', 'Monday to Saturday, 9:00 to 18:00.'] },
   { contact: 58, channel: 'RCS', lines: ['Can I return something without the box?'] },

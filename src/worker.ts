@@ -91,7 +91,7 @@ type WorkerDeps = {
   readonly waker: Waker;
   /** Messages that this process accepts, for its pumps. */
   readonly recentMessages: RecentMessages;
-  /** Where the pumps open their lanes for single sends that do not wait in the queue. */
+  /** Path past the queue: the pumps open their lanes for single sends here. */
   readonly express: Express;
   readonly accept: Accept;
   /** The routes, prices and senders, in memory. */

@@ -1,6 +1,9 @@
 import type { Plugin } from 'vite';
 
-/** What belongs to no component. The variables of the default theme are not needed: MantineProvider writes all of ours. */
+/**
+ * Styles that belong to no component. The variables of the default theme are not needed: MantineProvider writes all of
+ * ours.
+ */
 export const BASE = ['baseline', 'global'];
 
 /** The class names of a component, or of a part that several share: files whose names end in `.module.mjs`. */

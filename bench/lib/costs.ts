@@ -5,7 +5,7 @@ import type { Backend } from './backend.ts';
 /** Clock ticks of the kernel per second, in which /proc counts CPU time. */
 const TICKS_PER_SECOND = 100;
 
-/** What a load has cost a gateway and its database, each per message. */
+/** Costs of a load for a gateway and its database, each per message. */
 export type Costs = Readonly<
   Record<
     | 'gatewayCpuMicrosPerMessage'

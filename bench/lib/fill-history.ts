@@ -4,7 +4,7 @@ import { DAY_MS } from '../../src/core/time.ts';
 
 const ROWS_PER_STATEMENT = 250_000;
 
-/** Of what is copied, each row has its own. */
+/** Values of columns that differ between the copies. */
 const OWN: Readonly<Record<string, string>> = {
   id: 'made.id',
   destination: "'+39333' || lpad(made.n::text, 7, '0')",
@@ -15,9 +15,9 @@ const OWN: Readonly<Record<string, string>> = {
 };
 
 /**
- * How full the pages of states are, in percent, once the rows have their receipts: 19 on each, as real traffic leaves them.
- * On pages that are filled as for a first insert (30 %) there is room for one more of the shorter new rows; after a VACUUM
- * these went to 20,000 different old pages, which wrote 3.5 kB of WAL for each message in place of 1.0.
+ * Fill level of the pages of states in percent, once the rows have their receipts: 19 on each, as real traffic leaves
+ * them. On pages that are filled as for a first insert (30 %) there is room for one more of the shorter new rows; after
+ * a VACUUM these went to 20,000 different old pages, which wrote 3.5 kB of WAL for each message instead of 1.0.
  */
 const FULL_PERCENT = 70;
 const FILL_PERCENT = 30;

@@ -13,7 +13,7 @@ const ARRAYS = 500_000;
 const BYTES = 100 * 8 + 6 * 8;
 const STATEMENTS = 1234;
 
-/** Does so much, says so, and waits for the next line. */
+/** Does this much work, reports that it is done, and waits for the next line. */
 const SOURCE = `
   import { createInterface } from 'node:readline';
   import pg from 'pg';

@@ -6,7 +6,7 @@ import v8 from 'node:v8';
 import { isMainThread } from 'node:worker_threads';
 import pg from 'pg';
 
-/** What a process has done since its start. */
+/** Work of a process since its start. */
 export type Work = {
   /** The bytes that it has allocated on the heap of its main thread, without those that buffers keep outside of it. */
   readonly allocatedBytes: number;
@@ -19,7 +19,7 @@ const folderOf = (dataDir: string): string => join(dataDir, 'probes');
 /** The ids of the processes that use this data folder and have a probe. */
 export const probedPids = (dataDir: string): number[] => readdirSync(folderOf(dataDir)).map(Number);
 
-/** What all processes with a probe have done together. */
+/** Sums the work of all processes that run with a probe on this data folder. */
 export async function workOf(dataDir: string): Promise<Work> {
   const all = await Promise.all(
     probedPids(dataDir).map(

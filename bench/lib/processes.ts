@@ -13,7 +13,7 @@ const NODE_FLAGS = ['--max-semi-space-size=8', '--heap-growing-percent=150'];
 /** A command of the program that runs as a separate process. */
 export type Running = {
   readonly pid: number;
-  /** What the command printed with --json when it was ready. */
+  /** The JSON that the command printed (`--json`) when it was ready. */
   readonly ready: Record<string, unknown>;
   /** The peak memory of the process in MB (VmHWM). */
   peakMb(): number;

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { destinationOf } from './traffic.ts';
 
-/** Where single messages go, and how many a second. */
+/** Target and rate of a series of single sends. */
 export type Singles = { readonly url: string; readonly apiKey: string; readonly perSecond: number };
 
-/** What a series of single sends has measured: the times to the answers, in ms, and the ids of the messages. */
+/** Result of a series of single sends: the times to the responses in ms, and the ids of the messages. */
 export type Sent = { readonly times: number[]; readonly ids: string[] };
 
 /** Numbers that no other load of the bench uses. */

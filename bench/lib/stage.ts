@@ -60,8 +60,8 @@ const count = async (pool: Pool, query: string, values: unknown[] = []): Promise
   (await pool.query<{ count: number }>(query, values)).rows[0]?.count ?? 0;
 
 /**
- * How many messages of the account have been delivered, counted by the hour, as messages end: counting the messages
- * themselves would take CPU time from what is measured.
+ * Returns the number of delivered messages of the account from the hourly figures, which grow as messages end: counting
+ * the messages themselves would take CPU time from what is measured.
  */
 export async function deliveredCount({ pool, accountId }: Stage): Promise<number> {
   const { rows } = await pool.query<{ delivered: string }>(

@@ -20,7 +20,10 @@ export type Submits = {
   readonly text: string;
 };
 
-/** What a series of submits has measured: how many were accepted in its time, the rest, and the times to the answers in ms. */
+/**
+ * Result of a series of submits: the number accepted in its time, the number of all others, and the times to the
+ * responses in ms.
+ */
 export type Submitted = { readonly accepted: number; readonly refused: number; readonly times: number[] };
 
 const TICK_MS = 2;
@@ -84,7 +87,7 @@ async function openLane(
     registeredDelivery: 0,
     shortMessage: Buffer.from(text),
   });
-  /** By sequence number. */
+  /** Times of sending by sequence number. */
   const sentAt = new Map<number, number>();
   let sequence = 1;
 

@@ -5,10 +5,7 @@ import { createServer as createTlsServer } from 'node:https';
 import { TEST_CERT, TEST_KEY } from '../../test/support/http/certificate.ts';
 import { p50, p99 } from './times.ts';
 
-/**
- * What a receiver has received since the last request for counts, and the delay after publication in ms (healthy paths
- * only).
- */
+/** Requests received since the last call of `counts`, and the delay after publication in ms (healthy paths only). */
 export type Counts = { readonly received: number; readonly p50Ms: number; readonly p99Ms: number };
 
 export type ReceiverProcess = {

@@ -1,4 +1,4 @@
-/** What is wrong with one field of a request. */
+/** Error in one field of a request. */
 export type FieldError = {
   /** Dotted path, for example `messages[0].destinations`. */
   readonly field: string;
@@ -23,11 +23,11 @@ export class HeliographError extends Error {
   readonly requestId: string | null;
   /** All invalid fields; empty if no field is the problem. */
   readonly details: readonly FieldError[];
-  /** How many seconds the server asks to wait before a retry; null if it does not say. */
+  /** Seconds that the server asks to wait before a retry; null if the response does not state them. */
   readonly retryAfterSeconds: number | null;
   /**
-   * How often the request was sent. If more than once, an earlier attempt may have succeeded: a DELETE then returns
-   * 404.
+   * Number of times that the request was sent. If more than 1, an earlier attempt may have succeeded: a DELETE then
+   * returns 404.
    */
   readonly attempts: number;
 

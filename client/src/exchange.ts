@@ -12,7 +12,7 @@ export type ExchangeOptions = {
 
 const FIRST_BACKOFF_MS = 250;
 const MAX_BACKOFF_MS = 10_000;
-/** If the server asks for a longer wait than this, the caller decides. */
+/** Maximum wait before a retry: if the server asks for a longer one, the caller decides. */
 const MAX_WAIT_MS = 60_000;
 /** Methods for which an Idempotency-Key is sent; PUTs that do not support it ignore it. */
 const KEYED_METHODS: ReadonlySet<string> = new Set(['POST', 'PUT']);

@@ -35,7 +35,7 @@ export class WebhookError extends Error {
 export type WebhookHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export type VerifyOptions = {
-  /** How far the sender's clock and yours may differ, and how late a callback may be, in seconds (default 300). */
+  /** Maximum difference between the time stamp of a callback and your clock, in seconds (default 300). */
   readonly toleranceSeconds?: number;
 };
 
@@ -72,7 +72,7 @@ function headerOf(headers: WebhookHeaders, name: string): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** Whether one of the signatures was made with one of the secrets. WebCrypto compares in constant time. */
+/** Returns true if one of the signatures was made with one of the secrets. WebCrypto compares in constant time. */
 async function isSigned(
   content: Uint8Array<ArrayBuffer>,
   signatures: string,

@@ -45,10 +45,10 @@ test('without the package of Node it uses the one of the machine, as in the cont
   expect([code, JSON.parse(stdout)]).toEqual([0, ['doctor', '--json', 'a b']]);
 });
 
-/** By its address: other users may not enter the folder of its socket. */
+/** Connection by network address: other users may not enter the folder of the socket. */
 const connectionString = testDatabase().connectionString.replace(/\?.*/, '');
 const OTHER = 'nobody';
-/** Whether this is root, and another user may read this folder. */
+/** True if this is root, and another user may read this folder. */
 const canBeOther = spawnSync('runuser', ['--user', OTHER, '--', 'test', '-r', WRAPPER]).status === 0;
 const idOf = (flag: string): number => Number(execFileSync('id', [flag, OTHER], { encoding: 'utf8' }));
 

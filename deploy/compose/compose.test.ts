@@ -16,7 +16,7 @@ import { describe, expect, test } from 'vitest';
 
 const FILES = ['compose.yaml', 'deploy/compose/ha.yaml'] as const;
 
-/** What the image sets (Dockerfile). */
+/** Settings of the image (Dockerfile). */
 const IMAGE = { DATA_DIR: '/data', HOST: '0.0.0.0' };
 
 /** The services that run the program, with the settings that each would have. */

@@ -19,7 +19,7 @@ const HOME = '/opt/heliograph';
 const STATE = '/var/lib/heliograph';
 const EARLIER = '0.0.1-rc.1';
 const LATER = '0.0.1';
-/** What the proxy adds that the settings of the package expect on this machine. */
+/** Headers of the proxy that the settings of the package expect on this machine. */
 const PROXIED = { 'x-forwarded-for': '203.0.113.9', 'x-forwarded-proto': 'https' };
 const USER_MS = 5000;
 /** 330 MB are copied, packed and unpacked twice. */
@@ -27,7 +27,7 @@ const TIMEOUT_MS = 600_000;
 
 const has = (command: string, ...args: string[]): boolean => spawnSync(command, args).status === 0;
 
-/** Why the package cannot be installed here. What somebody else installed is never touched. */
+/** Returns the reason why the package cannot be installed here. An installation that exists is never touched. */
 function obstacle(): string | undefined {
   if (process.getuid?.() !== 0) return 'only root can install a package';
   if (!has('dpkg-deb', '--version')) return 'dpkg is not installed';
@@ -52,7 +52,7 @@ const idOf = (flag: '-u' | '-g'): number => Number(execFileSync('id', [flag, 'he
 /** Root's PostgreSQL makes this user, too, where there is no user postgres. */
 const hasUser = (): boolean => has('getent', 'passwd', 'heliograph');
 
-/** What was there before the package. */
+/** State of the machine before the package was installed. */
 type Before = { readonly state: Stats | undefined; readonly user: boolean };
 
 /** Removes the package, and then what it leaves by intent. */

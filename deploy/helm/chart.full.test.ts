@@ -163,7 +163,7 @@ describe.each(VALUES)('with the values %s', (name) => {
   });
 });
 
-/** What a policy selects the pods with. */
+/** Selector of the pods that a policy applies to. */
 type Selecting = {
   readonly selector?: { readonly matchLabels: Readonly<Record<string, string>> };
   readonly podSelector?: { readonly matchLabels: Readonly<Record<string, string>> };

@@ -21,7 +21,7 @@ describe.skipIf(missing !== undefined)('the PostgreSQL servers of ha.yaml', () =
   const closing = new AsyncDisposableStack();
   const runs = new Map<Name, Run>();
   let stage: Containers;
-  /** As the program opens it. */
+  /** Pool with the options of the program. */
   let pool: Pool;
   /** The numbers whose insert was confirmed. */
   const confirmed: number[] = [];

@@ -22,7 +22,7 @@ const UNITS = [
   { file: 'heliograph-worker@.service', role: 'worker', portSetting: 'WORKER_PORT' },
 ] as const;
 
-/** What the program takes to stop when something hangs. */
+/** Maximum time of the program to stop when something hangs. */
 const STOP_SECONDS = 15;
 const EXAMPLE = readEnvironmentFile(join(HERE, 'heliograph.env'));
 

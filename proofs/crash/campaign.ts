@@ -14,7 +14,7 @@ type Size = {
   /** Kills while recipients are made, and kills while messages are sent. */
   readonly earlyKills: number;
   readonly kills: number;
-  /** How often all workers are killed in the middle of a step. */
+  /** Number of times that all workers are killed in the middle of a step. */
   readonly stepKills: number;
   readonly postgresKills: number;
 };
@@ -29,7 +29,7 @@ const WORKERS = 2;
 const STALL_TIMEOUT_MS = 20_000;
 /** Workers are killed within this time, that is, during the first steps of the campaign or of a worker. */
 const FIRST_STEPS_MS = 300;
-/** How long a step takes to count its messages while workers are killed in the middle of it. */
+/** Time that a step takes to count its messages while workers are killed in the middle of it. */
 const COUNTING_SECONDS = 0.5;
 const STEP_TIMEOUT_MS = 60_000;
 

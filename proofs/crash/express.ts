@@ -11,7 +11,10 @@ import { COMMIT_BEFORE_DISK, NO_INTENTS } from '../sabotage/in-database.ts';
 
 const WINDOW = 10;
 const PROCESSES = 2;
-/** So few, and with such pauses, that a slot is free for nearly every message; the others wait in the queue. */
+/**
+ * Number of clients: so few, and with such pauses, that a slot is free for nearly every message; the others wait in the
+ * queue.
+ */
 const CLIENTS = 8;
 const PAUSE_MS = 200;
 /** Long enough for messages to be at the carrier whenever a process is killed, also on a busy machine. */

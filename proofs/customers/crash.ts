@@ -10,7 +10,7 @@ const SIZES: Readonly<Record<Mode, Size>> = {
   quick: { messages: 8000, kills: 8, doorKills: 6 },
   full: { messages: 100_000, kills: 300, doorKills: 200 },
 };
-/** Of a bind to the carrier. */
+/** Window of a bind to the carrier. */
 const WINDOW = 10;
 const STALL_TIMEOUT_MS = 20_000;
 const REGISTERED = 0x11;

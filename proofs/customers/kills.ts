@@ -5,15 +5,20 @@ import type { Order } from '../lib/smpp-customer.ts';
 import type { CustomerScene } from './stage.ts';
 import { submitAll } from './submit.ts';
 
-/** How many messages a customer submits, and how many workers and processes that serve SMPP are killed meanwhile. */
+/**
+ * Size of a run: the messages that a customer submits, and the workers and processes that serve SMPP killed meanwhile.
+ */
 export type Size = { readonly messages: number; readonly kills: number; readonly doorKills: number };
 
 type Plan = {
   readonly size: Size;
   readonly orders: readonly Order[];
-  /** What counts towards the kills of the processes that serve SMPP: messages that they accepted, or that the carrier took. */
+  /**
+   * Count that triggers the kills of the processes that serve SMPP: messages that they accepted, or that the carrier
+   * took.
+   */
   readonly doorsFallBy: 'accepted' | 'taken';
-  /** How often the customer loses a bind. */
+  /** Number of binds that the customer loses. */
   readonly cuts?: number;
   readonly stallTimeoutMs: number;
 };

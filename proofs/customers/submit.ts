@@ -10,7 +10,7 @@ const PAUSE_MS = 25;
 const POLL_MS = 200;
 const ACCEPTED_WITHIN_MS = 120_000;
 
-/** What became of the orders of a customer. */
+/** Progress of the orders of a customer. */
 export type Submission = {
   /** Our id of each message that was accepted, by the destination. */
   readonly ids: ReadonlyMap<string, string>;
@@ -47,7 +47,7 @@ export function submitAll(customer: SmppCustomer, orders: readonly Order[]): Sub
 export const ordersTo = (destinations: readonly string[], textOf: (n: number) => string): Order[] =>
   destinations.map((destination, n) => ({ reference: `order-${n}`, destination, text: textOf(n) }));
 
-/** How many messages are stored for an account: each reference must have made one. */
+/** Returns the number of stored messages of an account: each reference must have made one. */
 export async function countMessages({ pool }: Pick<Stage, 'pool'>, accountId: number): Promise<number> {
   const { rows } = await pool.query('SELECT count(*)::int AS n FROM message WHERE account_id = $1', [accountId]);
   return rows[0].n;

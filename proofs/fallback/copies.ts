@@ -48,7 +48,7 @@ export async function countCopies(run: Run, stage: Stage, rbm: SandboxRbm, desti
   };
 }
 
-/** What the database holds of a recipient's messages, as JSON. */
+/** Returns a recipient's messages with their states, due times and events from the database, as JSON. */
 async function historyOf({ pool }: Stage, to: string): Promise<string> {
   const { rows } = await pool.query<object>(
     `SELECT m.id, m.channel, s.status, s.submitted_at, s.updated_at, s.error_code,

@@ -39,8 +39,8 @@ async function prove(run: Run): Promise<Findings> {
 }
 
 /**
- * Whether nothing is pending any more that could lead to another message. A batch that is looked at again much later than
- * any time of this proof has only messages in doubt left.
+ * Checks once that nothing is pending that could lead to another message. A batch that is due much later than any time
+ * of this proof contains only messages in doubt.
  */
 async function pollPending(stage: Stage, id: number): Promise<PollResult> {
   const query = `SELECT (SELECT count(*) FROM campaign_batch WHERE campaign_id = $1 AND due_at < now() + interval '2 minutes')

@@ -18,7 +18,7 @@ export const AFTER_SECONDS = 3;
 export const AFTER_MS = AFTER_SECONDS * 1000;
 
 const deliveredAfter = (afterMs: number): Outcome => ({ steps: [{ event: 'DELIVERED', afterMs }] });
-/** What the network does with a message, by the last digit of its number. */
+/** Outcomes of messages in the network, by the last digit of the number. */
 const OUTCOMES: readonly Outcome[] = [
   deliveredAfter(300),
   { ...deliveredAfter(1000), unreported: true },

@@ -1,4 +1,4 @@
-/** Who plays an attack, and so what it may use. */
+/** Role of the attacker, which determines the access that it has. */
 export type Player =
   | 'stranger'
   | 'trial tenant'
@@ -15,15 +15,15 @@ export type Tenant = {
   readonly password: string;
 };
 
-/** How a network posts to us: the path of our callbacks, and what it signs with. */
+/** Callback endpoint that a network posts to: its path, and the secret and identity that it signs with. */
 export type CallbackEnd = { readonly path: string; readonly secret: string; readonly identity: string };
 
-/** What an attack may use. */
+/** Surroundings of an attack: the addresses, accounts and hostile peers that it may use. */
 export type Ground = {
   /** The gateway, for example `http://127.0.0.1:1234`. */
   readonly origin: string;
   readonly port: number;
-  /** Where customers bind by SMPP. */
+  /** Port for customers over SMPP. */
   readonly smppPort: number;
   /** The address that the attacker connects from. */
   readonly address: string;
@@ -50,10 +50,13 @@ export type Ground = {
  */
 export type Outcome = 'opened' | 'closed' | 'sent' | 'answered' | 'looked up';
 
-/** What came of an attack: how often it got each status, or an `Outcome`. */
+/** Number of requests of an attack by result: an HTTP status, or an `Outcome`. */
 export type Answers = Readonly<Partial<Record<string, number>>>;
 
-/** What a bound makes of an attack on any machine: a claim, and whether what came of it in this time keeps it. */
+/**
+ * Claim about the effect of a limit on an attack, independent of the speed of the machine. `holds` judges the results
+ * of `seconds`.
+ */
 type Meeting = { readonly claim: string; readonly holds: (answers: Answers, seconds: number) => boolean };
 
 /** The carriers that the attacker runs, by name. */
@@ -69,30 +72,36 @@ export type Strike = (over: AbortSignal) => Promise<void>;
 export type Attack = {
   readonly name: string;
   readonly player: Player;
-  /** Whether it is part of the smallest size. */
+  /** Set if the attack belongs to the smallest size. */
   readonly tiny?: true;
-  /** Why the program does not withstand it yet: it is measured and shown, and judged by a claim that may still fail. */
+  /**
+   * Reason why the program does not withstand it yet: it is measured and shown, and judged by a claim that may still
+   * fail.
+   */
   readonly open?: string;
-  /** Whether its account has the number and the agent at the hostile networks. */
+  /** Set if its account owns the number and the agent at the hostile networks. */
   readonly ownsNetworks?: true;
-  /** What a bound makes of it, whatever the machine is. */
+  /** Claim about a limit that stops it on any machine. */
   readonly meets?: Meeting;
   /** The number of accounts that play it together; one if absent. */
   readonly accounts?: number;
-  /** Whether it asks for so many password hashes that a sign-in of the victim's must not wait behind them. */
+  /**
+   * Set if it asks for so many password hashes that a sign-in of the victim could wait behind them, which must not
+   * happen.
+   */
   readonly hashes?: true;
-  /** Whether its requests wait for one another in the database, where they must not take all connections. */
+  /** Set if its requests wait for one another in the database, where they must not take all connections. */
   readonly locks?: true;
-  /** Whether its sessions are an hour old when it begins: left open, or stolen. */
+  /** Set if its sessions are an hour old when it begins: left open, or stolen. */
   readonly hasOldSessions?: true;
-  /** Whether it fills the queue of mails, in which a link of the victim's for a new password must not wait. */
+  /** Set if it fills the mail queue, in which the victim's link for a new password must not wait. */
   readonly mails?: true;
   prepare(ground: Ground): Strike | Promise<Strike>;
 };
 
 /**
- * What one attacker has. The bytes are those of a line of 100 Mbit/s; the requests of a tenant are somewhat more than
- * its plan allows, so that a limit that does not hold shows.
+ * Resources of one attacker. The bytes are those of a line of 100 Mbit/s; the requests of a tenant are somewhat more
+ * than its plan allows, so that a limit that does not hold shows.
  */
 export const MEANS = {
   bytesPerSecond: 12_500_000,

@@ -34,19 +34,19 @@ const SIZES: Readonly<Record<Mode, Size>> = {
 };
 const TIMES_QUIET = 3;
 const MAX_MS = 1000;
-/** What an attack has begun may still go on after it. */
+/** Time after an attack in which its last effects still count. */
 const AFTERMATH_MS = 500;
 const CALM_WITHIN_MS = 30_000;
 const REST_POLL_MS = 5000;
 /** The mail server takes a second for each mail, and four at a time. */
 const RESET_WITHIN_MS = 10_000;
-/** Of the 20 connections, one account has four. */
+/** Maximum connections of one account to the database that may wait for locks: its share of the pool of 20. */
 const MAX_WAITING = 4;
-/** Seven hashes, one after the other. */
+/** Maximum time of a sign-in: that of seven hashes, one after the other. */
 const SIGN_IN_MS = 500;
 const MAX_MAILS_TO_ONE = 3;
 const MEMORY_SHARE = 0.1;
-/** What the heap of a program of this size differs by from one moment to the next. */
+/** Variation of the heap of a program of this size from one moment to the next. */
 const MEMORY_ALLOWANCE_MIB = 32;
 
 const P99_CLAIM = 'p99 of the victim stays within three times its quiet p99, or within the floor';
@@ -254,12 +254,12 @@ type Scene = {
   readonly bounds: Bounds;
 };
 
-/** What an attack did to the victim and to the gateway. */
+/** Effects of an attack on the victim and on the gateway. */
 type Played = {
   readonly attack: Attack;
   readonly isOpen: boolean;
   readonly answers: Answers;
-  /** How long a sign-in took meanwhile; null if the attack is not about hashes. */
+  /** Duration of a sign-in meanwhile; null if the attack is not about hashes. */
   readonly signInMs: number | null;
   /** The most connections that waited for a lock at a time; null if the attack is not about locks. */
   readonly waiting: number | null;
@@ -268,7 +268,7 @@ type Played = {
   readonly mail: MailView | null;
 };
 
-/** How long a link for a new password took, and the most mails that one mailbox has got. */
+/** Time until a link for a new password was handed over, and the highest number of mails in one mailbox. */
 type MailView = { readonly resetMs: number; readonly most: number };
 
 /** Makes a function with which another person of the victim's account asks for a new password, and returns their address. */

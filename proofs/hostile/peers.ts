@@ -6,7 +6,7 @@ import { NO_TLVS } from '../../src/smpp/wire.ts';
 import type { Peers } from './attack.ts';
 import { everyTick } from './requests.ts';
 
-/** How a carrier behaves badly. `mute` is the one that never answers a message. */
+/** Kinds of misbehaviour of a carrier. `mute` is the one that never responds to a message. */
 export const PEER_MANNERS = [
   'random octets',
   'huge lengths',

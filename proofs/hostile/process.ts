@@ -15,7 +15,7 @@ import { ATTACKS } from './attacks.ts';
 import { startLookUps } from './look-ups.ts';
 import { startPeers } from './peers.ts';
 
-/** What a command tells an attack of its surroundings. */
+/** Surroundings of an attack that can be sent to its process as JSON. */
 export type GroundFacts = Omit<Ground, 'peers' | 'count' | 'receiverPorts' | 'onLookUp'>;
 
 type Command =

@@ -5,17 +5,17 @@ import { everyTick } from './requests.ts';
 type Octets = Buffer | string;
 
 export type SocketPlan = {
-  /** Whether they connect to the port for customers by SMPP. */
+  /** Set if they connect to the port for customers over SMPP. */
   readonly smpp?: true;
-  /** How many are kept open; one that the gateway closes is opened again. */
+  /** Number of sockets kept open; one that the gateway closes is opened again. */
   readonly count: number;
-  /** How many are opened per second, at most. */
+  /** Maximum number opened per second. */
   readonly perSecond?: number;
-  /** What each sends first, or what the n-th does. */
+  /** First bytes of each socket, or of the n-th. */
   readonly first?: (ground: Ground) => Octets | Promise<(n: number) => Octets>;
-  /** What each sends again and again. */
+  /** Bytes that each repeats. */
   readonly drip?: { readonly everyMs: number; readonly octets: string };
-  /** Whether nothing is read. */
+  /** Set if no response is read. */
   readonly deaf?: true;
   /** Closes each at once with a reset. */
   readonly brief?: true;

@@ -11,7 +11,7 @@ const CONNECTIONS = 64;
 const PAGE_EVERY = 10;
 const PAGE = '/api/partner-gateway/v1/contacts?limit=10';
 const TIMEOUT_MS = 60_000;
-/** When this many requests in a row were fast, whatever came before is over. */
+/** Number of consecutive fast requests after which the effects of an attack are considered over. */
 const CALM_REQUESTS = 10;
 
 /** One request of the victim. */
@@ -23,7 +23,7 @@ type Seen = {
   status: number;
 };
 
-/** What the victim saw in a part of the run. */
+/** Measurements of the victim in a part of the run. */
 export type View = {
   readonly requests: number;
   readonly p99Ms: number;
@@ -35,7 +35,7 @@ export type View = {
 
 /** A client that sends a message and reads its status, in turns, whatever happens to its earlier requests. */
 export type Victim = {
-  /** What it sees from now on, until `work` is done and for `moreMs` after it, including late answers. */
+  /** Measures from now on, until `work` is done and for `moreMs` after it, including late responses. */
   during(work: Promise<unknown>, moreMs?: number): Promise<View>;
   /** Waits until it is answered within this time again, at most until the deadline; returns how long that took. */
   untilCalm(withinMs: number, deadlineMs: number): Promise<number>;

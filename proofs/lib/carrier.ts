@@ -8,7 +8,7 @@ import type { HttpCarrierCommand } from './http-carrier-process.ts';
 import { startProcess } from './processes.ts';
 import type { Run } from './proof.ts';
 
-/** How a run reaches its carrier: the kind of the connection. */
+/** Protocol between the gateway and the carrier of a run: the kind of the connection. */
 export type Way = 'smpp' | 'http';
 
 const PROCESS_OF: Readonly<Record<Way, URL>> = {
@@ -23,7 +23,7 @@ const HTTP_TIMEOUT_SECONDS = 6;
 /** The behaviour of the carrier of a run. */
 export type CarrierScript = Partial<SandboxScript & Pick<HttpSmsScript, 'errorShare'>>;
 
-/** What the gateway needs to know of the carrier: settings and secret of the connection. */
+/** Settings and secret of the gateway's connection to a carrier. */
 export type CarrierLink = { readonly settings: object; readonly secret: Readonly<Record<string, string>> };
 
 /** Returns the settings of a connection with at most `window` unanswered messages per worker, and parts per second. */
@@ -38,8 +38,8 @@ export type CarrierProcess = {
   readonly port: number;
   readonly link: CarrierLink;
   /**
-   * What it has counted so far, the receipts that it still owes (scheduled, waiting, or unanswered), and how many messages
-   * it took on purpose without an answer that says so.
+   * Returns its counts so far, the number of receipts that it still owes (scheduled, waiting, or unacknowledged), and
+   * the number of messages that it accepted and deliberately left without a response.
    */
   counts(): Promise<Counts & { readonly owed: number; readonly withheld: number }>;
   /** Tells a carrier by HTTP the address of the gateway, to which it posts receipts. */

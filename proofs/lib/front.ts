@@ -2,10 +2,13 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { nginxIsMissing, startNginx } from '../../test/support/nginx.ts';
 
-/** What stands in front of two cells. */
+/** Reverse proxy in front of two cells. */
 export type Front = {
   readonly origin: string;
-  /** Whether it is nginx with the configuration of deploy/cells; if not, it is only as good as the directory's answers. */
+  /**
+   * True for nginx with the configuration of deploy/cells; otherwise a stand-in that is only as good as the responses
+   * of the directory.
+   */
   readonly isNginx: boolean;
   stop(): Promise<void>;
 };

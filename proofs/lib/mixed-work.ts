@@ -9,7 +9,7 @@ import { sendEach } from './messages.ts';
 import type { Account, Stage } from './stage.ts';
 import type { Work } from './traffic.ts';
 
-/** Of each message; nothing is refunded. */
+/** Price of each message; nothing is refunded. */
 export const PRICE = { channel: 'SMS', prefix: '39333', unitMicros: 35_000, refundUndelivered: false } as const;
 const CREDIT_MICROS = 1_000_000_000_000;
 /** The number at the carrier that belongs to the account. */
@@ -24,7 +24,7 @@ export async function openBusyAccount({ newAccount, pool }: Stage): Promise<Acco
   return account;
 }
 
-/** How much of each kind of work there is: from one time to the next, in ms, and how many messages or rows each has. */
+/** Amount of each kind of work: the interval in ms, and the number of messages or rows each time. */
 export type Pace = {
   readonly single: { readonly everyMs: number };
   readonly bulk: { readonly everyMs: number; readonly size: number };
@@ -37,21 +37,21 @@ export type Pace = {
   readonly faulty: { readonly everyMs: number };
 };
 
-/** What the clients were answered. */
+/** Accepted work, from the responses to the clients. */
 export type Answered = {
   /** The ids of single, bulk and scheduled messages. */
   readonly ids: string[];
   /** The numbers of the recipients of campaigns. */
   readonly recipients: string[];
-  /** How many inbound messages the gateway has taken. */
+  /** Number of inbound messages that the gateway has taken. */
   inbound: number;
   readonly exportIds: string[];
 };
 
 type Means = {
-  /** Of the account that everything is done for; its own plan must allow it. */
+  /** Client of the account that everything is done for; its plan must allow it. */
   readonly client: Client;
-  /** Where the gateway listens now. */
+  /** Returns the current origin of the gateway. */
   readonly origin: () => string;
   readonly carrier: CarrierProcess;
   readonly pace: Pace;
@@ -59,7 +59,7 @@ type Means = {
 
 const PG = '/api/partner-gateway/v1';
 const MINUTE_MS = 60_000;
-/** How far ahead scheduled messages are. */
+/** Time from scheduling a message to its scheduled time. */
 const SCHEDULE_MS = 15_000;
 const EXPORT_POLL_MS = 200;
 const EXPORT_TIMEOUT_MS = 60_000;

@@ -45,7 +45,7 @@ export const faultFlags = ({ sabotage }: Pick<Run, 'sabotage'>): string[] =>
 
 /** A fault that must make a proof fail, and the reason for which it must. */
 export type Sabotage = Fault & {
-  /** What is wrong with the program, as a sentence. */
+  /** The defect that is built into the program, as a sentence. */
   readonly fault: string;
   /** The claims that the fault breaks, each time. A run that fails without breaking all of them has missed the fault. */
   readonly breaks: readonly [string, ...string[]];
@@ -54,14 +54,14 @@ export type Sabotage = Fault & {
 };
 
 export type Proof = {
-  /** What the proof shows, as a sentence. */
+  /** The statement that the proof shows, as a sentence. */
   readonly promise: string;
   readonly sabotage: Sabotage;
   /** Claims that the program does not keep yet, each with the reason: they are measured, but do not fail a run. */
   readonly notYet?: Readonly<Record<string, string>>;
-  /** Whether it is another fault of a proof, so that it is run by its name and by `teeth` only. */
+  /** Set for another fault of a proof: it is run by its name and by `teeth` only. */
   readonly isVariant?: true;
-  /** Whether the verdict depends on times, so that `teeth` runs nothing beside it. */
+  /** Set if the verdict depends on times: `teeth` then runs nothing at the same time. */
   readonly timed?: true;
   prove(run: Run): Promise<Findings>;
 };

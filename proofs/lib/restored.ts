@@ -14,16 +14,16 @@ const SUBMITS_TIMEOUT_MS = 20_000;
  */
 const WATCH_MS = 3000;
 
-/** What a gateway did with a database that was restored. */
+/** Behaviour of a gateway with a restored database. */
 export type Observed = {
-  /** Whether it said that sending is paused, and took the decision. */
+  /** True if it reported that sending is paused, and accepted the decision. */
   readonly wasAsked: boolean;
   /** The messages that waited, and those that campaigns had yet to create. */
   readonly queued: number;
   readonly sentUnasked: number;
-  /** Whether it accepted a message while sending was paused. */
+  /** True if it accepted a message while sending was paused. */
   readonly accepted: boolean;
-  /** Whether it sent what was decided and the message of meanwhile, once, and nothing else. */
+  /** True if it sent the messages decided on and the one accepted meanwhile, each once, and nothing else. */
   readonly sentAsDecided: boolean;
 };
 

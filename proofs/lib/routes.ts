@@ -18,7 +18,7 @@ export type Route = {
   readonly body: Schema | undefined;
   /** The schemas of its answers. */
   readonly answers: readonly Schema[];
-  /** Whether it requires credentials: a request without any is answered 401. */
+  /** True if the route requires credentials: a request without any gets a 401. */
   readonly needsCredentials: boolean;
 };
 

@@ -5,14 +5,14 @@ import { removeDataDir, removeOrphans } from '../../test/support/data-dir.ts';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import type { Figures, Findings, Mode, Proof, Run } from './proof.ts';
 
-/** How the names of the folders of all runs begin. */
+/** Beginning of the folder names of all runs. */
 export const FOLDER_PREFIX = 'heliograph-proof-';
 
-/** How a proof is to be run. */
+/** Options of a run of a proof. */
 export type RunOptions = {
   readonly mode: Mode;
   readonly seed: number;
-  /** Whether the proof's fault is built into the program. */
+  /** True if the proof's fault is built into the program. */
   readonly sabotage: boolean;
   readonly attack?: string | null;
   /** The URL of an existing database; null lets the gateway run its own. */

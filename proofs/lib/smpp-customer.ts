@@ -51,7 +51,7 @@ const MAX_SHORT_MESSAGE = 254;
 
 type Job = Order & { readonly done: PromiseWithResolvers<string> };
 type Counts = Record<keyof SmppCustomer['counts'], number>;
-/** What its binds share. */
+/** State shared by all binds of a customer. */
 type Shared = {
   readonly options: CustomerOptions;
   readonly waiting: Job[];

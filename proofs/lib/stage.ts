@@ -20,12 +20,12 @@ import { faultFlags, type Run } from './proof.ts';
 export type StageOptions = {
   /** `api` leaves the carriers to separate worker processes; `serve` runs everything in one process. */
   readonly gateway: 'api' | 'serve';
-  /** How the carrier is reached; `smpp` if absent. */
+  /** Protocol of the carrier; `smpp` if absent. */
   readonly way?: Way;
   readonly script?: CarrierScript;
   /** Settings of the gateway's connection to the carrier, besides its address and the protocol. */
   readonly settings?: object;
-  /** What the route does with a single send whose outcome is unknown; `hold` if absent. */
+  /** Action of the route for a single send whose outcome is unknown; `hold` if absent. */
   readonly onUnknown?: 'hold' | 'resubmit';
   /** Prices in addition to the price list of a new installation. */
   readonly prices?: readonly NewPrice[];

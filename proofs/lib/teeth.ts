@@ -10,16 +10,16 @@ const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url));
 const DEADLINE_MS = 30 * 60_000;
 const STDERR_LINES = 40;
 
-/** How all proofs are to be run with their faults. */
+/** Options for the runs of all proofs with their faults. */
 export type TeethOptions = {
   readonly seed: number;
   /** The size of every run; null for the size that each sabotage names. */
   readonly mode: Mode | null;
-  /** How many proofs run at a time, except for those whose verdict depends on times. */
+  /** Number of proofs that run at a time, except for those whose verdict depends on times. */
   readonly jobs: number;
 };
 
-/** Whether a fault was found for the named reason, and what the table says of it. */
+/** Result of a run with a fault: `red` if the fault was found for the named reason, and a note for the table. */
 export type Bite = { readonly word: 'red' | 'GREEN' | 'OTHER' | 'ERROR'; readonly note: string };
 
 /**

@@ -3,14 +3,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 /** Something that clients do again and again. */
 export type Work = {
   readonly name: string;
-  /** From one beginning to the next; the next one begins later if it takes longer. */
+  /** Interval between two beginnings; longer if one takes longer. */
   readonly everyMs: number;
-  /** Does it once. Rejects when it gets no answer, or one that it should not get. */
+  /** Does it once. Rejects when it gets no response, or a wrong one. */
   once(): Promise<void>;
 };
 
 export type Traffic = {
-  /** How often each kind of work was done, and how often it failed, by name. */
+  /** Number of times that each kind of work was done, and that it failed, by name. */
   readonly done: ReadonlyMap<string, number>;
   readonly failed: ReadonlyMap<string, number>;
   /** Resolves when what is in progress has ended. */

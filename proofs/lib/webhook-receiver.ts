@@ -10,7 +10,7 @@ const WEBHOOK = '/api/partner-gateway/v1/webhooks/delivery-status';
 
 /** A receiver of webhooks that accepts every event. */
 export type WebhookReceiver = AsyncDisposable & {
-  /** What the gateway needs to reach it. */
+  /** Environment variables with which the gateway can reach it. */
   readonly environment: Readonly<Record<string, string>>;
   /** The ids of the messages that were reported as delivered. */
   readonly delivered: ReadonlySet<string>;

@@ -4,7 +4,7 @@ import type { Route } from '../lib/routes.ts';
 export type RawRequest = {
   readonly name: string;
   readonly bytes: Buffer;
-  /** How many answers are expected: a request hidden in the body of another one gets none. */
+  /** Number of expected responses: a request hidden in the body of another one gets none. */
   readonly answers: number;
 };
 

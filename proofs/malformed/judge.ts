@@ -62,14 +62,13 @@ export function createJudge(run: Run) {
 const isExpected = (route: string, status: number): boolean =>
   status < 300 || CASES[route]?.answers?.includes(status) === true;
 
-/** Whether the server is away and says when to retry, or is the health check, whose 503 is a regular answer. */
+/**
+ * Returns true for a 503 that states when to retry, or that of the health check, for which it is a regular response.
+ */
 const isUnavailable = ({ status, retryAfter, body }: Reply): boolean =>
   status === 503 && (retryAfter !== '' || body.includes('"checks"'));
 
-/**
- * What is wrong with an answer: its request id, or the shape of an error; undefined
- * if nothing.
- */
+/** Returns the error in a response, in its request id or the shape of its error; undefined if there is none. */
 function faultOf({ status, requestId, replayed, body }: Reply): string | undefined {
   if (!UUID.test(requestId)) return `the request id is "${requestId}"`;
   // An answer to HEAD has no body.

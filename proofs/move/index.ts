@@ -31,7 +31,7 @@ const WINDOW = 10;
 /** Beside the copy: what workers have in hand, and receivers that do not answer. */
 const MAX_HELD_MS = 10_000;
 const LEAST_ROWS_PER_SECOND = 10_000;
-/** Of the receipts: some come after the move. */
+/** Delay of the receipts: some come after the move. */
 const RECEIPT_DELAY_MS = 1500;
 const STALL_TIMEOUT_MS = 60_000;
 const BETWEEN_MOVES_MS = 1000;

@@ -15,11 +15,14 @@ const RETRY_MS = 500;
 
 export type MoveResult = {
   readonly killed: boolean;
-  /** How long the account was held; null when the command was killed, or had been killed while it held the account. */
+  /**
+   * Time during which the account was held; null when the command was killed, or had been killed while it held the
+   * account.
+   */
   readonly heldMs: number | null;
-  /** How many rows were copied. */
+  /** Number of rows copied. */
   readonly rows: number;
-  /** How long each of its steps took, in ms. */
+  /** Duration of each of its steps in ms, by name. */
   readonly steps?: Readonly<Record<string, number>>;
 };
 

@@ -18,7 +18,7 @@ export type Traffic = AsyncDisposable & {
   readonly ids: string[];
   /** The longest that a single send had to wait for its answer, with all attempts, in ms. */
   longestMs(): number;
-  /** How many attempts were answered by something else than 200. */
+  /** Returns the number of attempts with a response other than 200. */
   refused(): number;
   stop(): Promise<void>;
   /** The client at the cell where the account is now. */

@@ -11,7 +11,10 @@ const changing = (table: string, body: string): string => `${named(body)}
 const withSetting = (setting: string): string =>
   `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET ${setting}', current_database()); END $$;`;
 
-/** As in gateways that know only queued and done: what a dead worker had in hand is sent again. */
+/**
+ * Makes the queue know only queued and done, as in other gateways: the messages in a dead worker's hands are sent
+ * again.
+ */
 export const NO_INTENTS = changing('dispatch_chunk', 'NEW.intent := 0;');
 
 /** PostgreSQL answers a commit before it is on disk: it may forget an intent to send that the carrier has seen. */
@@ -26,10 +29,10 @@ export const ONE_QUEUE = changing('dispatch_chunk', 'NEW.priority := 1; NEW.roun
 /** The second copy of a message is sent as if it were the first. */
 export const NO_DUPLICATE_FLAG = changing('message_state', 'NEW.possible_duplicate := false;');
 
-/** As in gateways that keep no inbox: a receipt that matches nothing on arrival is forgotten. */
+/** Removes the store of unmatched receipts, as in other gateways: a receipt that matches nothing on arrival is lost. */
 export const NO_PARKED_RECEIPTS = changing('receipt_unmatched', 'RETURN NULL;');
 
-/** Whatever the database has queued is sent: the operator is taken to have decided so. */
+/** Sends everything in the queue of a restored database, as if the operator had confirmed it. */
 export const NO_RESTORE_GUARD = changing('fence', "IF NEW.state = 'paused' THEN NEW.state := 'confirmed'; END IF;");
 
 /** A balance that was read before its lock is written: it may be out of date by then. */
@@ -42,7 +45,7 @@ export const READ_THEN_WRITE = `
     + NEW.available_micros - OLD.available_micros;`)}
   CREATE TRIGGER fault BEFORE UPDATE ON credit_balance FOR EACH ROW EXECUTE FUNCTION fault();`;
 
-/** Whoever changes the queue takes a chunk of another worker, as if that one were dead. */
+/** Takes a chunk of another worker at each change of the queue, as if that worker were dead. */
 export const CHUNKS_OF_THE_LIVING = `
   ${named(`IF pg_trigger_depth() = 1 THEN
       UPDATE dispatch_chunk SET owner = 1 WHERE id IN (

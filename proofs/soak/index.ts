@@ -13,7 +13,7 @@ import { type Sample, takeSample, trendOf } from './samples.ts';
 type Size = {
   readonly seconds: number;
   readonly checkEverySeconds: number;
-  /** How steep the straight lines through the samples may be; null for runs that are too short to draw them. */
+  /** Maximum slopes of the straight lines through the samples; null for runs that are too short to draw them. */
   readonly max: { readonly heapMiBPerHour: number; readonly rssMiBPerHour: number } | null;
   readonly pace: Pace;
 };
@@ -45,7 +45,7 @@ const SIZES: Readonly<Record<Mode, Size>> = {
   quick: { seconds: 300, checkEverySeconds: 5, max: { heapMiBPerHour: 30, rssMiBPerHour: 300 }, pace: STEADY },
   full: { seconds: 7200, checkEverySeconds: 60, max: { heapMiBPerHour: 1, rssMiBPerHour: 8 }, pace: STEADY },
 };
-/** Of descriptors and sessions, between the first and the last third. */
+/** Maximum growth of descriptors and sessions between the first and the last third. */
 const MAX_MORE = 3;
 const MIN_RATE_SHARE = 0.8;
 const STALL_TIMEOUT_MS = 30_000;

@@ -6,7 +6,7 @@ import { reconcile } from '../../src/operate/reconciliation.ts';
 import type { Run } from '../lib/proof.ts';
 import type { Stage } from '../lib/stage.ts';
 
-/** How long something that is due may lie in a queue. */
+/** Maximum time of due work in a queue. */
 const MAX_WAIT_S = 30;
 /** Messages that the carrier has and whose outcome is not recorded yet: what may be under way at one moment. */
 const MAX_UNDER_WAY = 500;
@@ -39,7 +39,9 @@ async function checkQueues({ pool }: Stage): Promise<string[]> {
   ];
 }
 
-/** What is recorded as accepted is what the carrier says that it accepted, but for what is under way. */
+/**
+ * Compares the messages recorded as accepted with the carrier's count; a difference up to `MAX_UNDER_WAY` is allowed.
+ */
 async function checkCarrier({ pool, carrier }: Stage): Promise<string[]> {
   const recorded = async (): Promise<number> => {
     const { rows } = await pool.query('SELECT count(*)::int AS n FROM message_state WHERE carrier_id IS NOT NULL');
@@ -77,7 +79,7 @@ export function watchLog({ folder }: Pick<Run, 'folder'>): () => Promise<string[
   };
 }
 
-/** What is not a line of the log, such as a warning of Node, counts too. */
+/** Returns true for errors in the log, and for output that is not a line of the log, such as a warning of Node. */
 function isFault(line: string): boolean {
   try {
     const { level } = JSON.parse(line) as { level?: string };

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import type { Process } from '../lib/processes.ts';
 import type { Stage } from '../lib/stage.ts';
 
-/** What is measured at one moment of the run. */
+/** Measurements at one moment of the run. */
 export type Sample = {
   /** Since the traffic began. */
   readonly atMs: number;
@@ -54,7 +54,7 @@ function countDescriptors(pid: number): number {
   }
 }
 
-/** How the samples developed after the warm-up. */
+/** Development of the samples after the warm-up. */
 export type Trend = {
   /**
    * The slope of the line through the smallest of each tenth. A heap after a collection holds the requests under way, up to
@@ -88,7 +88,7 @@ export function trendOf(all: readonly Sample[]): Trend {
   };
 }
 
-/** Of each of these equal parts of the time, the sample with the smallest heap. */
+/** Returns the sample with the smallest heap of each of these equal parts of the time. */
 function lowestOfEach(samples: readonly Sample[], parts: number): readonly Sample[] {
   const size = Math.max(1, samples.length / parts);
   const starts = Array.from({ length: Math.ceil(samples.length / size) }, (_, i) => Math.round(i * size));
@@ -112,5 +112,5 @@ function rateOf(samples: readonly Sample[]): number {
   return first && last ? rounded(((last.accepted - first.accepted) / (last.atMs - first.atMs)) * 1000) : 0;
 }
 
-/** To one decimal. */
+/** Rounds to one decimal. */
 const rounded = (value: number): number => Math.round(value * 10) / 10;

@@ -19,7 +19,8 @@ export function spyOnDialling(onDial: (address: string) => void): void {
 }
 
 /**
- * Whether an address is on this machine. A listener on 127.0.0.1 is also reached through 0.0.0.0 and mapped addresses.
+ * Returns true if an address is on this machine. A listener on 127.0.0.1 is also reached through 0.0.0.0 and mapped
+ * addresses.
  */
 const isLoopback = (address: string): boolean =>
   isIPv6(address) ? /^::(1|ffff:(127|0)\..*|ffff:7f.*)?$/i.test(address) : /^(127|0)\./.test(address);

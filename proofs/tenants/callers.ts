@@ -9,7 +9,7 @@ export type Caller = { readonly name: string; readonly client: Party['client'] }
 const PG = '/api/partner-gateway/v1';
 /** Routes for people who are signed in: passwords are not enough for most of them. */
 const PERSONAL = /\/(session|sessions|users\/me)\b/;
-/** What a page of the console sends with a session. */
+/** Headers that a page of the console sends with a session. */
 const FROM_CONSOLE = { 'x-api-key': '', 'x-heliograph-console': '1', 'sec-fetch-site': 'same-origin' };
 
 /** Creates a user of each role. */

@@ -4,12 +4,12 @@ import { campaignOf, type Party } from './things.ts';
 const PG = '/api/partner-gateway/v1';
 const NUMBER = '+393331234567';
 
-/** For requests that name nothing: what the answer shows and what the request changes is checked. */
+/** Case of requests that name nothing: the content of the response and the effects of the request are checked. */
 const NO_IDS: Case = {};
 
 const senderOf = ({ token }: Party): string => token.toUpperCase();
 
-/** How the routes of campaigns are tried. */
+/** Cases for the routes of campaigns. */
 export const CAMPAIGN_CASES: Readonly<Record<string, Case>> = {
   [`GET ${PG}/campaigns`]: NO_IDS,
   [`POST ${PG}/campaigns`]: {

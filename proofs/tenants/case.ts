@@ -1,8 +1,8 @@
 import type { Party, ThingName } from './things.ts';
 
 /**
- * How one route is tried. A route without a case here makes the proof fail: add what a valid request holds, and each
- * field of it that names a thing.
+ * Test case of one route. A route without a case here makes the proof fail: add the content of a valid request, and
+ * each field of it that names a thing.
  */
 export type Case = {
   /**
@@ -11,14 +11,14 @@ export type Case = {
    * the others hold own things.
    */
   readonly ids?: Readonly<Record<string, ThingName>>;
-  /** What else a valid request holds. */
+  /** Further content of a valid request. */
   readonly query?: (party: Party) => Readonly<Record<string, string>>;
   readonly body?: (party: Party) => object;
   /** Members of the body whose content the client or a network defines: foreign fields in them are allowed. */
   readonly opaque?: readonly string[];
   /** If set, the body is a form, with its field `file` as a file of this name. */
   readonly form?: string;
-  /** Whether only operators may use the route: any answer other than 403 is a fault. */
+  /** Set if only operators may use the route: any response other than 403 is an error. */
   readonly operatorsOnly?: true;
   /** Answers to a valid request other than 2xx. */
   readonly answers?: readonly number[];

@@ -8,7 +8,7 @@ const PG = '/api/partner-gateway/v1';
 const MS = '/api/message-server';
 const NUMBER = '+393331234567';
 
-/** For requests that name nothing: what the answer shows and what the request changes is checked. */
+/** Case of requests that name nothing: the content of the response and the effects of the request are checked. */
 const NO_IDS: Case = {};
 
 const ALL_TIME = { from: '2026-01-01T00:00:00Z', to: '2035-12-31T00:00:00Z' };

@@ -15,7 +15,7 @@ const SETTINGS = `${PG}/account/single-sign-on`;
 const PUBLIC_URL = 'https://console.example.com';
 const ATTEMPTS = 3;
 
-/** What the attacks of `mixUp` led to. */
+/** Results of the attacks of `mixUp`. */
 export type MixUps = {
   /** Attacks in which a person was sent to the hostile provider. */
   readonly mixUps: number;

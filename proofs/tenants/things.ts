@@ -156,7 +156,7 @@ export const MAKERS = {
   whatsappMessage: messageOn('WHATSAPP'),
   rcsMessage: messageOn('RCS'),
   clientId,
-  /** For requests that use the id up: from then on it is a client id of either account. */
+  /** Id for requests that use it up: from then on it is a client id of either account. */
   reusedClientId: clientId,
   globalId: {
     async make(p) {

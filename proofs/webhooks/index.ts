@@ -120,7 +120,10 @@ async function prove(run: Run): Promise<Findings> {
   });
 }
 
-/** What the program and the receivers know of an event that should have been accepted and was not. */
+/**
+ * Returns the records of the program and the receivers about an event that should have been accepted and was not, as
+ * text.
+ */
 async function historyOf(
   { pool }: Stage,
   { received }: Receivers,

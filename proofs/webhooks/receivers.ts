@@ -2,7 +2,7 @@ import { type Manner, type Received, type Receiver, startReceiver } from '../../
 import { oneOf, type RandomSource } from '../lib/proof.ts';
 
 /**
- * How the receiver of an account behaves: `good` acknowledges every event, `flaky` two out of three and each event at the
+ * Behaviour of an account's receiver: `good` acknowledges every event, `flaky` two out of three and each event at the
  * latest the sixth time, `hostile` none.
  */
 export const BEHAVIOURS = ['good', 'flaky', 'hostile'] as const;

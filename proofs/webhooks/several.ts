@@ -58,7 +58,7 @@ export function compareSeveral(
   secrets: Readonly<Record<string, string>>,
 ) {
   const ids = new Map<string, Set<string>>();
-  /** Of each endpoint the events in the order in which it accepted them first. */
+  /** Events of each endpoint in the order in which it accepted them first. */
   const accepted = new Map<string, Set<string>>();
   let unsigned = 0;
   for (const { endpoint, acknowledged, request } of received) {

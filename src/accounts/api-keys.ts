@@ -28,7 +28,7 @@ type NewKeyInput = {
   /** All scopes of the grantor by default. */
   readonly operations?: readonly Scope[] | undefined;
   readonly expiresAt?: Date | undefined;
-  /** That of its messages that state none; by default that of the account. */
+  /** Purpose of its messages that state none; by default that of the account. */
   readonly purpose?: Purpose | null | undefined;
 };
 

@@ -64,7 +64,7 @@ const secretsContext = (hash: Buffer): string => `single_sign_on_state.secrets $
 type Begun = {
   /** Address of the provider's sign-in page. */
   readonly authorizeUrl: string;
-  /** For a cookie of the browser: the callback requires it from the same browser. */
+  /** Value for a cookie of the browser: the callback requires it from the same browser. */
   readonly browserSecret: string;
 };
 

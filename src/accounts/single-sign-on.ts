@@ -39,7 +39,7 @@ export class SignOnFailure extends Error {
 /** Claims of the provider about a person, after all checks of its response. */
 export type Claims = {
   readonly subject: string;
-  /** In lower case; null unless the provider states that it is verified. */
+  /** Email address in lower case; null unless the provider states that it is verified. */
   readonly email: string | null;
   readonly groups: readonly string[];
   /** Time of the person's last sign-in at the provider; null if not stated. */

@@ -142,7 +142,7 @@ export async function removeCredential(tx: Db, author: Author, { id }: Which): P
   await notifyAccountChange(tx, { accountId });
 }
 
-/** Without characters that people take for one another. */
+/** Letters without those that people take for one another. */
 const LETTERS = 'abcdefghjkmnpqrstuvwxyz';
 const SYSTEM_ID_ALPHABET = `${LETTERS}23456789`;
 const PASSWORD_ALPHABET = `${LETTERS}${LETTERS.toUpperCase().replace('L', '')}23456789`;

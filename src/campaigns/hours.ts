@@ -21,7 +21,7 @@ import { HoldOut } from '../messages/send-schema.ts';
 export type LocalTime = {
   /** Date and time without a zone: 2027-01-31T10:00. */
   readonly at: string;
-  /** What becomes of people for whom it has passed at the confirmation; by default they get it a day later. */
+  /** Treatment of people for whom it has passed at the confirmation; by default they get the message a day later. */
   readonly passed?: 'tomorrow' | 'now' | 'skip';
 };
 
@@ -37,7 +37,7 @@ const FIRST_ZONE_MS = 14 * HOUR_MS;
 /** Returns the first instant at which it is this local time anywhere. */
 export const earliestOf = (time: LocalTime): Date => new Date(localMs(time) - FIRST_ZONE_MS);
 
-/** What decides the hours of a campaign. */
+/** Facts that decide the hours of a campaign. */
 type Timed = {
   /** The purpose that the campaign states. */
   readonly purpose: Purpose | null;

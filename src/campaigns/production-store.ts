@@ -58,7 +58,7 @@ const LANE = columns({
   country: as<string>('country'),
   /** The area of the country (`findArea`), where hours depend on it; '' elsewhere. */
   area: as<string>('area'),
-  /** Where its numbers lie; null: all of the country. */
+  /** First texts of its ranges of numbers; null: all of the country. */
   rangeFrom: as<string[] | null>('range_from'),
   rangeTo: as<string[] | null>('range_to'),
   /** The last number for which a message was created; '' when there is none yet. */

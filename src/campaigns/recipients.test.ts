@@ -94,7 +94,7 @@ async function addMessages(sent: readonly Sent[], hop = 0): Promise<string[]> {
   return ids;
 }
 
-/** As if the campaign went on to another channel. */
+/** Changes the campaign to one that goes on to another channel. */
 const combine = () => exec(api.pool, sql`UPDATE campaign SET sending_mode = 'RCS_SMS' WHERE id = ${id}`);
 
 test('before the confirmation they are those that the goal counted, the invalid ones included; none while it is stale', async () => {

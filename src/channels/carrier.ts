@@ -271,7 +271,7 @@ export type RichInbound = {
   readonly media: InboundMedia | null;
   /** Another address of the sender that the network states: a user id, or a number in E.164 that the person shared. */
   readonly alias?: string;
-  /** What the person chose, quoted or shared, if it is more than text and a file. */
+  /** Choice, quotation or shared object, if the message is more than text and a file. */
   readonly content?: InboundContent;
   /** Set if this is no message, but a notice of the network about the sender or an earlier message. */
   readonly notice?: InboundNotice;

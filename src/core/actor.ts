@@ -24,7 +24,7 @@ export type Session = {
   readonly mustEnrol: boolean;
 };
 
-/** What an account, or one of its keys, has set for the messages that its callers send. */
+/** Settings of an account, or of one of its keys, for the messages that its callers send. */
 export type SendingRules = {
   /** The purpose of messages that state none; null: they have none. */
   readonly purpose: Purpose | null;

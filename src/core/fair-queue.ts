@@ -30,7 +30,7 @@ export type FairQueue = {
   run<T>(account: Turner, work: () => Promise<T>, options?: EnterOptions): Promise<T>;
 };
 
-/** What a queue is for, where a proof takes the turns out. */
+/** Purpose of a queue, by which a proof removes its turns. */
 type QueueName = 'database' | 'passwords';
 /** The queues with a name, as they are created. */
 export const TURNS = faultPoint<{ readonly name: QueueName; readonly queue: FairQueue }>();

@@ -169,7 +169,7 @@ function limitAnswerSize(socket: Socket, maxBytes: number): Socket {
 /** A response with status 100 up to its end, at the beginning of some bytes; a part of one has no end. */
 const CONTINUE = /^HTTP\/1\.[01] 100\b[^]*?\r\n\r\n/;
 const CONTINUE_BEGINS = Buffer.from('HTTP/1.1 100');
-/** It has hardly a header; beyond this size, undici closes the connection. */
+/** Maximum size of a 100 Continue, which has hardly a header; beyond it, undici closes the connection. */
 const MAX_CONTINUE_BYTES = 1024;
 
 /**

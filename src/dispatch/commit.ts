@@ -15,7 +15,7 @@ export type Result = {
   /** The number of attempts so far, including this one. */
   readonly attempt: number;
   readonly outcome: Outcome;
-  /** When the carrier's response arrived, or the wait for it ended. */
+  /** Time at which the carrier's response arrived, or the wait for it ended. */
   readonly answeredAt: Date;
   /** True if a message with outcome `unknown` is sent once more, so that it may arrive twice. */
   readonly resubmit: boolean;

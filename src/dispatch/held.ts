@@ -80,7 +80,7 @@ export type Settled = {
   readonly job: Job;
   /** Null when it was withdrawn before it was written. */
   readonly outcome: Outcome | null;
-  /** When the carrier's response arrived. */
+  /** Time at which the carrier's response arrived. */
   readonly answeredAt: Date;
   /** True if a `retry` goes to the next connection instead of this one. */
   readonly elsewhere: boolean;

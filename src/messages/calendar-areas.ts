@@ -13,7 +13,7 @@ export type Area = {
   /** The part of the key to which rules refer: US-TX. */
   readonly region: string;
   readonly zones: readonly string[];
-  /** Where the numbers of the area lie, in byte order: from the first text up to, and without, the second. */
+  /** Ranges of the numbers of the area in byte order, the first text included and the second excluded. */
   readonly ranges: readonly NumberRange[];
 };
 export type NumberRange = { readonly from: string; readonly to: string };

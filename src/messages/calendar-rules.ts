@@ -8,7 +8,7 @@ export type CalendarRule = {
   readonly places: readonly string[];
   /** `HH:MM-HH:MM` in the time of the recipient, the end exclusive; null: nothing is sent that day. */
   readonly weekdays: string;
-  /** As on weekdays if omitted. */
+  /** Hours of Saturdays; as on weekdays if omitted. */
   readonly saturday?: string | null;
   readonly sunday?: string | null;
   /** Hours on public holidays; omitted: as on any other day. */

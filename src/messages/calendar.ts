@@ -4,7 +4,10 @@ import { DAY_MS, MINUTE_MS, offsetAt, weekdayOf } from '../core/time.ts';
 import { areaOf, findArea } from './calendar-areas.ts';
 import { CALENDAR_RULES, type CalendarRule, HOLIDAYS } from './calendar-rules.ts';
 
-/** Where a number is, as far as it shows: its country (ISO 3166-1 alpha-2; '' for none) and an area (`findArea`). */
+/**
+ * Location of a number, as far as it can be known: its country (ISO 3166-1 alpha-2; '' for none) and an area
+ * (`findArea`).
+ */
 export type Place = { readonly country: string; readonly area: string };
 
 /** Returns the place of a number in E.164, or of a user id. Takes about 10 µs. */
@@ -19,7 +22,7 @@ export function placeOf(destination: string): Place {
  */
 export type QuietHours = { readonly from: string; readonly to: string } | { readonly off: true };
 
-/** What limits the hours of a message. */
+/** Limits on the hours of a message. */
 export type Limits = {
   /** True if the rules of the country apply (calendar-rules.ts). */
   readonly laws: boolean;
@@ -217,14 +220,17 @@ function msOf(time: string): number {
 
 /**
  * Returns the first instant at which the clocks of a place have reached a local time, counted in ms as if it were UTC.
- * Where a number does not show in which of several zones its person lives, all of them have. Without a zone, UTC counts.
+ * A number that may be in several zones counts by the last of them. Without a zone, UTC counts.
  */
 export function instantAt(place: Place, local: number): Date {
   const zones = zonesOf(place);
   return new Date(Math.max(...(zones.length === 0 ? ['UTC'] : zones).map((zone) => instantIn(zone, local))));
 }
 
-/** Of a time that comes twice, the first one; one that is skipped is moved behind the change of the clock. */
+/**
+ * Returns the instant of a local time in a zone: the first one of a time that comes twice; one that is skipped is moved
+ * behind the change of the clock.
+ */
 function instantIn(zone: string, local: number): number {
   const [before, after] = [local - offsetAt(zone, local - DAY_MS), local - offsetAt(zone, local + DAY_MS)];
   const real = [before, after].filter((at) => at + offsetAt(zone, at) === local);

@@ -8,7 +8,7 @@ type RuleKey = { readonly accountId: number; readonly id: number };
 export const RULE = columns({
   accountId: as<number>('r.account_id'),
   id: as<number>('r.id'),
-  /** Without a plus; null: any number of the account. */
+  /** Number of the account without a plus; null: any of its numbers. */
   number: as<string | null>('r.number'),
   keyword: as<string>('r.keyword'),
   answer: as<string | null>('r.answer'),

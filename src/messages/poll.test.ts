@@ -76,7 +76,7 @@ const receipt = (id: string) => ({ kind: 'dlr', id, state: 'ok' });
 const message = (id: string, more: object = {}) => ({ kind: 'mo', id, from: '+39333', to: '4400', text: id, ...more });
 const poll = (storeCallback: StoreCallback = store): Promise<boolean> =>
   pollConnections({ pool, config, secretKey, storeCallback, log: silentLog });
-/** As if the pause were over, or the worker had died long ago. */
+/** Makes all polls due, as if the pause were over, or the worker had died long ago. */
 const passTime = (): Promise<unknown> => exec(pool, sql`UPDATE connection_poll SET due_at = now()`);
 const cursorOf = async (): Promise<string | null | undefined> =>
   (await many<{ cursor: string | null }>(pool, sql`SELECT cursor FROM connection_poll`))[0]?.cursor;

@@ -221,7 +221,7 @@ export type Draft = {
   readonly content?: StoredContent | null;
   /** The template of the content, for its price. */
   readonly template?: BilledTemplate | null;
-  /** By default that of its template, then that of the API key or the account. */
+  /** Purpose of the message; by default that of its template, then that of the API key or the account. */
   readonly purpose?: Purpose | null | undefined;
   /** True if it waits for the hours that the rules of the recipient's country allow. */
   readonly respectCalendar?: boolean | undefined;
@@ -245,7 +245,7 @@ export type Draft = {
   readonly priority: 0 | 1 | 2;
   /** Maximum parts per SMS, when fewer than `MAX_PARTS`. */
   readonly maxParts?: number | undefined;
-  /** Of an SMS; undefined: auto. */
+  /** Encoding of an SMS; undefined: auto. */
   readonly encoding?: Encoding | undefined;
   /** True if a text with characters outside GSM 03.38 is rejected. */
   readonly gsmOnly?: boolean;

@@ -56,7 +56,7 @@ const stored = async (account = NO_ACCOUNT_ID): Promise<db.InboundMessage[]> =>
   (await db.listInboundMessages(pool, { accountId: account, limit: 100 })).toReversed();
 const bodies = async (account = NO_ACCOUNT_ID): Promise<string[]> => (await stored(account)).map((m) => m.body);
 const countWaiting = async (): Promise<number> => (await many(pool, sql`SELECT FROM inbound_part`)).length;
-/** As if everything stored had arrived this much earlier. */
+/** Moves the arrival of all stored parts back by this many minutes. */
 const age = async (minutes: number): Promise<void> => {
   await exec(pool, sql`UPDATE inbound_part SET received_at = received_at - ${minutes} * interval '1 minute'`);
   await exec(pool, sql`UPDATE inbound_seen SET forget_at = forget_at - ${minutes} * interval '1 minute'`);

@@ -27,7 +27,7 @@ const scheduled = (minutesAgo: number, count = 1): Promise<string[]> =>
 const claimed = async (): Promise<string[]> =>
   (await claimChunks(pool, { connectionId: 1, owner: 7, messages: 1000, belowPriority: 9 })).flatMap((c) => c.ids);
 const missedId = async (): Promise<number> => (await listMissed(pool))[0]?.id ?? 0;
-/** As if the program had been down for this long. */
+/** Moves the due times of the queue back by this many minutes, as if the program had been down for so long. */
 const pass = (minutes: number) =>
   exec(pool, sql`UPDATE dispatch_chunk SET available_at = available_at - ${minutes} * interval '1 minute'`);
 

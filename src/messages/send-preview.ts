@@ -35,7 +35,7 @@ const sender = (description: string) => Type.Optional(Type.String({ maxLength: 1
 const rcs = RcsSendIn.properties;
 const whatsapp = WhatsappSendIn.properties;
 
-/** What decides when the message is sent. */
+/** Fields that decide when the message is sent. */
 const timing = { ...purposeFields, scheduledDate: rcs.scheduledDate };
 
 const SmsPreview = Type.Object({

@@ -108,7 +108,7 @@ export const encodingSchema = Type.Enum([...ENCODINGS], {
     'is rejected.',
 });
 
-/** What `smart` replaced. */
+/** A character that `smart` replaced, and how often. */
 export const ReplacedOut = Type.Object({ from: Type.String(), to: Type.String(), count: Type.Integer() });
 
 /** Fields of both send bodies for the way in which the message is sent. */

@@ -100,7 +100,7 @@ export type NewState = {
   readonly attempts: number;
   readonly connectionId: number | null;
   readonly carrierId: string | null;
-  /** When the carrier took the message, or may have taken it; null if it did not. */
+  /** Time at which the carrier took the message, or may have taken it; null if it did not. */
   readonly submittedAt: Date | null;
   readonly errorCode: string | null;
   readonly errorText: string | null;

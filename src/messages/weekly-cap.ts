@@ -14,7 +14,7 @@ type Capped = {
 const TAKEN = columns({
   accountId: as<number>('w.account_id'),
   person: as<string>('w.person'),
-  /** How many of the wanted messages are within the cap. */
+  /** Number of the wanted messages that are within the cap. */
   taken: as<number>('w.taken'),
 });
 

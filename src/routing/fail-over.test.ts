@@ -24,7 +24,7 @@ const sees = (connectionId: number, up: boolean, worker = 11) =>
   db.insertConnectionStatus(pool, { connectionId, worker, up, bindsUp: up ? 1 : 0, bindsWanted: 1, fault: null });
 const place = async () => (await listChunks(pool)).map((chunk) => chunk.connectionId);
 
-/** As if this much time had passed under observation. */
+/** Moves the start of all failures back by this much time. */
 const pass = (seconds: number) =>
   exec(pool, sql`UPDATE connection_down SET since = since - ${seconds} * interval '1 second'`);
 

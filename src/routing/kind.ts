@@ -166,8 +166,8 @@ export type CallbackEvents = Extract<CallbackAnswer, { kind: 'events' }>;
 export type ReadCallback = (request: CallbackRequest) => CallbackAnswer;
 
 /**
- * How connections share the callback URL of one application at the carrier: whoever receives a request, its parts are
- * read by the connections of the same `app` that have the account.
+ * An application at the carrier whose callback URL several connections share: the parts of a request are read by the
+ * connections of the same `app` that have the account, whichever of them receives it.
  */
 export type SharedCallbacks = {
   /** Identifies the application, without its secret. */

@@ -125,7 +125,7 @@ type Obstacle =
   | 'registration'
   /** Another prefix decides: a longer one with a route whose conditions are met. */
   | 'prefix'
-  /** It leads to the sandbox and the best route to a real carrier, or vice versa. */
+  /** The route leads to the sandbox and the best route to a real carrier, or vice versa. */
   | 'sandbox';
 
 /** A route whose prefix matches the number, with its result. */

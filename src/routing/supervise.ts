@@ -375,7 +375,7 @@ async function signIn(carrier: Carrier): Promise<string> {
 export type Receiver = {
   readonly connectionId: number;
   readonly read: ReadCallback;
-  /** What it shares with other connections of one application at the carrier. */
+  /** Application at the carrier that it shares with other connections. */
   readonly shared?: SharedCallbacks | undefined;
 };
 

@@ -65,7 +65,10 @@ const NO_EVENTS: CallbackEvents = {
   notes: [],
 };
 
-/** What a template or an account was yesterday is of no use to a connection that asks for it when it is added. */
+/**
+ * Converts a change to a part of a callback. Only changes of a number are lasting: yesterday's state of a template or
+ * account is of no use to a connection that asks for the current one when it is added.
+ */
 const toPart = (change: WabaChange): CallbackPart => {
   const sender = getText(getMember(change.value, 'metadata'), 'phone_number_id');
   return { owner: change.wabaId, sender, lasting: sender !== '', content: change };

@@ -21,7 +21,7 @@ import {
 import { targetOf } from './social-script.ts';
 import type { SandboxSocial } from './social-server.ts';
 
-/** As `SandboxSocial.page`; the networks may be in another process. */
+/** Same as `SandboxSocial.page`; the networks may be in another process. */
 type SocialPage = (
   ...asked: Parameters<SandboxSocial['page']>
 ) => ReturnType<SandboxSocial['page']> | Promise<ReturnType<SandboxSocial['page']>>;

@@ -32,7 +32,7 @@ const row = (more: Partial<DeliveryRow> = {}): DeliveryRow => ({
 const inbound = (text: string): DeliveryRow =>
   row({ status: null, credentialId: null, source: '351912345678', destination: '4040', text });
 
-/** As a client gets it. */
+/** Returns the message as a client gets it. */
 const received = (message: Message | undefined): Message => {
   if (!message) throw new Error('there is no such message');
   const pdu = decodePdu(encodePdu({ ...message, command: 'deliver_sm', status: 0, sequence: 1 }));

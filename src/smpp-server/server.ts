@@ -76,7 +76,7 @@ export type SmppServer = {
   close(graceMs?: number): Promise<void>;
 };
 
-/** What counts the PDUs of a connection. */
+/** Fault point: replaces the budget of PDUs of a connection. */
 export const PDU_BUDGET = faultPoint<typeof createPduBudget>();
 
 const SWEEP_MS = 1000;

@@ -278,7 +278,7 @@ export const COMMAND = {
 /** The name of a command. */
 export type CommandName = keyof typeof COMMAND;
 
-/** Is set in the command_id of each response. */
+/** Bit of the command_id that is set in each response. */
 export const RESPONSE_BIT = 0x80000000;
 
 /** A PDU header. `status` is 0 in requests. `sequence` is 1 to 0x7FFFFFFF; a response copies that of its request. */

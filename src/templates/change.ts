@@ -63,7 +63,7 @@ export async function createWhatsappTemplate(
   return found(await db.findUsableTemplate(tx, { accountId, channel: 'WHATSAPP', id: made.id }));
 }
 
-/** What a client gives for campaigns: null takes components away. */
+/** Fields of a template for campaigns: null removes components. */
 type ForCampaigns = {
   readonly variables?: readonly string[] | undefined;
   readonly campaignComponents?: SentComponents | null | undefined;

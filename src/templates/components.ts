@@ -22,7 +22,7 @@ import {
 /** Returns the error of one parameter, or null. */
 type CheckParameter = (parameter: unknown) => string | null;
 
-/** What a message may or must give for one part of the template. */
+/** Values that a message may or must have for one part of the template. */
 type Slot = {
   /** The part as errors name it: `body`, `button 1`. */
   readonly name: string;

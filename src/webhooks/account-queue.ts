@@ -52,7 +52,7 @@ export type AttemptResult =
   | { readonly kind: 'left out' }
   | { readonly kind: 'given up'; readonly reason: string };
 
-/** How long and how often failed events are repeated. */
+/** Plans for the retries of failed events. */
 export const RETRY_PLANS = ['none', 'short', 'full'] as const;
 export type RetryPlan = (typeof RETRY_PLANS)[number];
 

@@ -97,7 +97,7 @@ export type Deliveries = {
  */
 export function startDeliveries(deps: DeliveriesDeps): Deliveries {
   const { pool, owner, poster, secretKey, tracing, fileUrl, paused = () => false, log } = deps;
-  /** By `queueKey`. */
+  /** Queues by `queueKey`. */
   const queues = new Map<string, AccountQueue>();
   const held = createHeldEvents();
   const known: KnownFacts = new LRUCache(KNOWN_FACTS);
@@ -318,7 +318,7 @@ type Event = Pick<QueuedEvent, 'id' | 'accountId' | 'endpoint' | 'outboxId'>;
 type Place = { readonly accountId: number; readonly endpoint: number };
 const queueKey = ({ accountId, endpoint }: Place): string => `${accountId}/${endpoint}`;
 
-/** Where rows are looked for, and the queue that has the room for them. */
+/** A place in the outbox to look for rows, and the queue that has room for them. */
 type WantedPlace = Place & Pick<ClaimedAccount, 'mayHaveRetries'> & { readonly queue: number };
 
 /** Lists the places of an account in the outbox: its endpoints and, unless they are several, what is for the only one. */

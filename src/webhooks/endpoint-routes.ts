@@ -38,7 +38,7 @@ export const EndpointId = Type.String({
   description: '`default` is the webhook of `…/webhooks/delivery-status`.',
 });
 
-/** What queue and log call the endpoint with this id. */
+/** Returns the reference of the endpoint in queue and log for an id of the API: 0 for `default`. */
 export const refOf = (id: string): number => (id === 'default' ? 0 : Number(id));
 
 const Headers = Type.Record(Type.String({ pattern: '^[A-Za-z0-9-]{1,100}$' }), Type.String({ maxLength: 1024 }), {

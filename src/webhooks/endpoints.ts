@@ -214,7 +214,7 @@ export const openHeaders = (
 
 const headersPlace = (accountId: number): string => `webhook_endpoint.headers/${accountId}`;
 
-/** What the owner of an endpoint of format v2 decides. */
+/** Settings of an endpoint of format v2 that its owner chooses. */
 export type EndpointSettings = Pick<Endpoint, 'url' | 'name' | 'eventTypes' | 'filters' | 'retry' | 'showsAmounts'> & {
   /** Further headers; undefined: those that it has. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -305,7 +305,9 @@ const ENDPOINT = columns({
   failingSince: as<Date | null>('failing_since'),
   createdAt: as<Date>('created_at'),
   updatedAt: as<Date>('updated_at'),
-  /** What queue and log call it: 0 for the webhook of the specification, whatever its registration; otherwise its id. */
+  /**
+   * Reference in queue and log: 0 for the webhook of the specification, whatever its registration; otherwise its id.
+   */
   ref: as<number>('ref'),
   name: as<string>('name'),
   /** Types as given, such as `message.*`; none for the webhook of the specification, whose form decides. */

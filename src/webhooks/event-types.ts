@@ -338,7 +338,7 @@ export const typesOf = (pattern: string): string[] =>
       )
     : EVENT_TYPE_NAMES.filter((name) => name === pattern);
 
-/** What an endpoint receives, as the statement that writes the outbox compares it. */
+/** Returns the kinds and statuses of patterns, as the statement that writes the outbox compares them. */
 export function kindsOf(patterns: readonly string[]): { kinds: string[]; statuses: number[] } {
   const types = [...new Set(patterns.flatMap(typesOf))].flatMap((name) => EVENT_TYPES[name] ?? []);
   return {

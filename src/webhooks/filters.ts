@@ -7,7 +7,7 @@ import type { QueuedEvent } from './account-queue.ts';
 
 const few = { minItems: 1, maxItems: 100, uniqueItems: true };
 
-/** What an endpoint wants to know about: all filters that are given have to hold. */
+/** Filters of the events of an endpoint: all that are given must match. */
 export const Filters = Type.Object(
   {
     channels: Type.Optional(Type.Array(channelName(), few)),

@@ -111,7 +111,7 @@ export type NewFact = {
   readonly [T in FactType]: {
     readonly accountId: number;
     readonly type: T;
-    /** What it is about: events about the same arrive in order. */
+    /** Subject of the event: events with the same one are delivered in order. */
     readonly about: string | number;
     readonly data: FactData<T>;
   };
@@ -147,7 +147,7 @@ export async function publishFacts(tx: Db, facts: readonly NewFact[]): Promise<v
 const takes = (row: Sql): Sql => sql`e.status <> 'disabled' AND ${row}.kind = ANY(e.kinds)
   AND (e.statuses IS NULL OR ${row}.status IS NULL OR ${row}.status = ANY(e.statuses))`;
 
-/** In the column `endpoint`: not divided yet among the endpoints of its account. */
+/** Value of the column `endpoint` for rows that are not divided among the endpoints of their account yet. */
 export const UNDIVIDED = -1;
 /** Rows that a turn divides. */
 const MAX_DIVIDED = 4000;

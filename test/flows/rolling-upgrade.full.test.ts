@@ -20,7 +20,7 @@ const NUMBER = '4400';
 const BULK = 20;
 /** Five processes start, most of them beside others that work. */
 const TIMEOUT_MS = 900_000;
-/** What a later release may add: neither program here knows it. */
+/** Migration as a later release may add it: neither program here knows it. */
 const NEXT_MIGRATION = `ALTER TABLE message ADD COLUMN of_next_release text;
 CREATE TABLE of_next_release (id bigint PRIMARY KEY);
 COMMENT ON TABLE of_next_release IS 'shared';`;

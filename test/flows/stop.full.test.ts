@@ -33,7 +33,7 @@ async function addressOf({ ready, errors }: ServeProcess): Promise<URL> {
   return new URL(address);
 }
 
-/** What a busy machine causes and has nothing to do with the end: long requests, and connections that take too long. */
+/** Log lines caused by a busy machine, not by the stop: long requests, and connections that take too long. */
 const BUSY = /a request held the event loop|timeout exceeded when trying to connect|due to connection timeout/;
 
 const complaints = ({ errors }: ServeProcess): string[] =>

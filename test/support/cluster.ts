@@ -4,7 +4,7 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** The URL of the cluster of this run, as its superuser. */
     clusterUrl: string;
-    /** Whether browser tests check each page in every theme and width, or in one of each (vitest.config.ts). */
+    /** True if browser tests check each page in every theme and width, not in one of each (vitest.config.ts). */
     everyLayout: boolean;
   }
 }

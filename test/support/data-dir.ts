@@ -46,7 +46,7 @@ const exists = (path: string): Promise<boolean> =>
     (error: NodeJS.ErrnoException) => error.code !== 'ENOENT',
   );
 
-/** Whether the pid file names a living process, of whatever kind. */
+/** Returns true if the pid file names a living process, of any kind. */
 async function isInUse(cluster: string): Promise<boolean> {
   const pid = Number.parseInt((await readIfExists(join(cluster, 'postmaster.pid'))) ?? '', 10);
   return !Number.isNaN(pid) && isAlive(pid);

@@ -8,7 +8,7 @@ import { databaseUrl, runOn, TEMPLATE } from './cluster.ts';
 export type TestDatabase = { readonly pool: Pool; readonly connectionString: string };
 
 type Options = {
-  /** Without any tables. */
+  /** True for a database without tables. */
   readonly empty?: boolean;
   /** The URL of its cluster; that of this run by default. */
   readonly clusterUrl?: string;

@@ -3,7 +3,7 @@
 /** `sh start`: it starts the program anew. `sh repeat`: it is repeated until it prints what is shown. */
 export type Mode = 'run' | 'start' | 'repeat' | 'norun';
 
-/** What a page tells its reader to do: a block of commands with the output that it shows, or a file to save. */
+/** Instruction of a page to its reader: a block of commands with the output that it shows, or a file to save. */
 export type Step =
   | {
       readonly kind: 'commands';
@@ -64,8 +64,9 @@ export const programsOf = (steps: readonly Step[]): Set<string> =>
   new Set(steps.flatMap((step) => (step.kind === 'commands' && step.needs !== undefined ? [step.needs] : [])));
 
 /**
- * Whether commands printed what the page shows. JSON may have other white space; other output is compared line by line.
- * `…` stands for anything within its line, and a line with nothing else for any number of lines; in JSON for anything.
+ * Returns true if commands printed the output that the page shows. JSON may have other white space; other output is
+ * compared line by line. `…` stands for anything within its line, and a line with nothing else for any number of lines;
+ * in JSON for anything.
  */
 export function isShown({ language, text }: Shown, printed: string): boolean {
   const lines = language === 'json' ? [text.replaceAll(/\s/g, '')] : text.trim().split('\n');

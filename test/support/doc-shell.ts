@@ -9,7 +9,7 @@ import { temporaryFolder } from './temporary-folder.ts';
 import { until } from './until.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-/** What a clone does not have, or has for itself. */
+/** Files that a clone does not have, or has separately. */
 const NOT_CLONED = ['.git', 'data'];
 /** The ports that pages name; each run has others in their place. */
 const PORTS = ['8080', '8443', '2775', '9080'];
@@ -19,7 +19,7 @@ const START_MS = 300_000;
 const BLOCK_MS = 120_000;
 
 export type Reader = AsyncDisposable & {
-  /** Does what a step of the page says. Throws if a command fails, or prints something other than what is shown. */
+  /** Follows a step of the page. Throws if a command fails, or prints something other than what is shown. */
   follow(step: Step): Promise<void>;
 };
 

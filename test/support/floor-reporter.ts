@@ -33,7 +33,7 @@ export function floorReporter(): Reporter {
   };
 }
 
-/** Whether every file of the selected projects ran, without a filter by name. */
+/** Returns true if every file of the selected projects ran, without a filter by name. */
 async function isWhole(vitest: Vitest, modules: readonly TestModule[]): Promise<boolean> {
   if (vitest.getGlobalTestNamePattern()) return false;
   return (await vitest.globTestSpecifications()).length === modules.length;

@@ -7,7 +7,7 @@ const ROOT = join(import.meta.dirname, '../..');
 /** The commit that last changed this file is the last release (RELEASING.md): a commit cannot contain its own hash. */
 const FILE = 'test/last-release.json';
 
-/** Where the last release is in the history, or why it cannot be had from this clone. */
+/** Commit of the last release, or the reason why this clone does not have it. */
 export type LastRelease = { readonly commit: string } | { readonly missing: string };
 
 export function findLastRelease(): LastRelease {

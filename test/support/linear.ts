@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 
-/** How much larger the large input is. */
+/** Size of the large input as a multiple of the small one. */
 const GROWTH = 16;
 /** Linear work has the ratio 1, quadratic work 16. */
 const MAX_RATIO = 5;
@@ -29,7 +29,7 @@ export async function expectLinear<T>(
   expect(fastestLarge / fastestSmall, 'time per character, as a multiple').toBeLessThan(MAX_RATIO);
 }
 
-/** How often the work must run for one measurement. */
+/** Returns the number of runs of the work that one measurement needs. */
 async function repeatsFor(work: () => unknown): Promise<number> {
   let repeats = 1;
   while ((await timeOf(work, repeats)) < MIN_MEASURED_MS) repeats *= 2;

@@ -11,7 +11,7 @@ export type LostAnswers = AsyncDisposable & {
 const EXECUTE = Buffer.from('45000000090000000000', 'hex');
 const SYNC = Buffer.from('5300000004', 'hex');
 
-/** Whether these bytes hold a COMMIT, or two statements and a Sync behind them (src/core/db/pipeline.ts). */
+/** Returns true if these bytes contain a COMMIT, or two statements followed by a Sync (src/core/db/pipeline.ts). */
 function endsTransaction(bytes: Buffer): boolean {
   const first = bytes.indexOf(EXECUTE);
   const second = bytes.indexOf(EXECUTE, first + EXECUTE.length);
@@ -28,7 +28,7 @@ export async function startLostAnswers(connectionString: string): Promise<LostAn
   function relay(client: net.Socket): void {
     const server = net.connect(Number(target.port), target.hostname);
     let cut = false;
-    /** In a transaction of alerts, which every process evaluates and tells. */
+    /** True in a transaction of alerts, which every process evaluates and sends. */
     let isEvaluation = false;
     const end = (): void => {
       for (const socket of [client, server]) {

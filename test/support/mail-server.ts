@@ -13,7 +13,7 @@ export type MailServer = AsyncDisposable & {
   readonly mails: ReceivedMail[];
   /** The answer to mails from now on: taken, later (450), or never (550, to the recipient). */
   answer: 'take' | 'later' | 'never';
-  /** How many mails were offered. */
+  /** Number of mails that were offered. */
   offered: number;
   /** Awaited before a mail that was sent is taken. */
   pace: () => Promise<unknown>;

@@ -13,13 +13,13 @@ const CONFIGURATION = new URL('../../deploy/cells/nginx.conf', import.meta.url);
 export const nginxIsMissing = (): string | undefined =>
   isInstalled('nginx') ? undefined : "nginx is not installed: the Debian package is 'nginx'";
 
-/** Where the directory and the cells listen: host and port. */
+/** Addresses of the directory and the cells: host and port. */
 export type Behind = { readonly directory: string; readonly cells: readonly [string, string] };
 
 export type RunningNginx = {
   /** The origin at which it listens, with plain HTTP. */
   readonly origin: string;
-  /** What it has logged: errors of its own, and of the servers behind it. */
+  /** Returns its log: errors of nginx, and of the servers behind it. */
   log(): Promise<string>;
   stop(): Promise<void>;
 };

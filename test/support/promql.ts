@@ -1,4 +1,4 @@
-/** What an expression of PromQL asks for. */
+/** Metrics and labels that a PromQL expression uses. */
 export type Asked = { readonly metrics: readonly string[]; readonly labels: readonly string[] };
 
 const STRINGS = /"[^"]*"|'[^']*'/g;

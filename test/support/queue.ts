@@ -43,7 +43,7 @@ export type Queued = {
   readonly availableAt?: Date | null;
   readonly alternates?: readonly number[];
   readonly campaignId?: number | null;
-  /** Who sends the messages, in turns. */
+  /** Senders of the messages, in turns. */
   readonly senders?: readonly string[];
 };
 

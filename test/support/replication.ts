@@ -33,7 +33,7 @@ export type ReplicatedServer = {
    * is on its way, and restarts the standby.
    */
   freeze(): Promise<() => void>;
-  /** How much a standby has received, in bytes of WAL. */
+  /** Returns the bytes of WAL that a standby has received. */
   received(): Promise<number>;
   ask<R extends pg.QueryResultRow>(statement: string): Promise<R[]>;
   /** Copies its data while it runs. */

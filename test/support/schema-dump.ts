@@ -63,7 +63,7 @@ const ENUMS = sql`
      AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = t.oid AND d.deptype = 'e')
    GROUP BY t.oid ORDER BY t.typname`;
 
-/** Without the sequences of identity columns, which belong to their column. */
+/** Sequences, without those of identity columns, which belong to their column. */
 const SEQUENCES = sql`
   SELECT format('CREATE SEQUENCE %I AS %s START %s INCREMENT %s;', c.relname, s.seqtypid::regtype, s.seqstart, s.seqincrement) AS text
     FROM pg_sequence s JOIN pg_class c ON c.oid = s.seqrelid
@@ -96,7 +96,7 @@ const COLUMNS = sql`
    WHERE c.relnamespace = ${CURRENT_SCHEMA} AND c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped
    ORDER BY a.attrelid, a.attnum`;
 
-/** Without NOT NULL, which PostgreSQL also treats as a constraint but which is shown with its column. */
+/** Constraints, without NOT NULL, which PostgreSQL also treats as one but which is shown with its column. */
 const CONSTRAINTS = sql`
   SELECT conrelid::regclass::text AS owner, format('CONSTRAINT %I %s', conname, pg_get_constraintdef(oid)) AS text
     FROM pg_constraint

@@ -16,7 +16,7 @@ export type ServeProcess = {
   /** Resolves when it has ended, with its exit code and how long that took since the first signal. */
   readonly ended: Promise<{ readonly code: number | null; readonly ms: number }>;
   signal(name: NodeJS.Signals): void;
-  /** What it has written to stderr so far. */
+  /** Returns its output on stderr so far. */
   errors(): string;
   /** Kills it, if it still runs. */
   [Symbol.dispose](): void;

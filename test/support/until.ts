@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 const POLL_MS = 20;
-/** What tests wait for comes in milliseconds, but in many seconds on a machine that is busy with other things. */
+/** Deadline of waits in tests: conditions come true in milliseconds, but in many seconds on a busy machine. */
 const DEADLINE_MS = 90_000;
 
 /**

@@ -10,7 +10,7 @@ const sources = globSync('src/**/*.ts', { cwd: ROOT })
   .filter((file) => !file.endsWith('.test.ts'))
   .map((file) => readFileSync(join(ROOT, file), 'utf8'));
 
-/** What operators do to the gateway itself is in no account's log. */
+/** Actions of operators on the gateway itself, which are in no account's log. */
 const OF_THE_GATEWAY = [
   'alert',
   'alert-rule',

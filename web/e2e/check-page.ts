@@ -11,7 +11,7 @@ const SHOTS = join(import.meta.dirname, 'shots');
 type Layout = {
   readonly size: { readonly width: number; readonly height: number };
   readonly theme: 'light' | 'dark';
-  /** What axe checks; nothing where earlier layouts contain the same colours and the same elements. */
+  /** Rules of axe to check; null where earlier layouts contain the same colours and the same elements. */
   readonly rules: typeof WCAG | typeof CONTRAST | null;
 };
 

@@ -48,7 +48,7 @@ type SiteOptions = NonNullable<Parameters<typeof startTestProgram>[0]>;
  *     await window.page.goto(site.url('/api-keys'));
  *     await checkPage(window, 'api-keys');
  *
- * What is on a page changes by itself. Read it with a step that waits: `locator.waitFor()`, or
+ * Pages change without a reload. Read them with a step that waits: `locator.waitFor()`, or
  * `expect.poll(() => locator.inputValue())`. That something is absent shows only once something else is there.
  */
 export async function openSite(options: SiteOptions = {}): Promise<Site> {

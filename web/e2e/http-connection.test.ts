@@ -6,7 +6,7 @@ import { openSite, type Person, type Site } from './harness.ts';
 import { textOf } from './text-of.ts';
 
 const KEY = 'key-that-nobody-may-see';
-/** What the browser says about settings that the server refuses. */
+/** Message of the browser about settings that the server rejects. */
 const REFUSED = /\b400\b/;
 
 let site: Site;

@@ -4,9 +4,9 @@ import { notifySandbox } from '../../src/sandbox/sandbox-store.ts';
 import { until } from '../../test/support/until.ts';
 import { openSite, type Site } from './harness.ts';
 
-/** What an agent clears in an hour or two. */
+/** Conversations that an agent clears in an hour or two. */
 const CONVERSATIONS = 200;
-/** As somebody types fast. A robot would ask more than the 1,200 times a minute that a session may. */
+/** Delay between keys of a fast typist. A robot would exceed the 1,200 requests a minute of a session. */
 const TYPING = { delay: 60 };
 const INBOX = '/api/partner-gateway/v1/inbox';
 
@@ -21,7 +21,7 @@ afterAll(() => site[Symbol.asyncDispose]());
 
 const personAt = (index: number): string => `+3933377${String(12_000 + index)}`;
 
-/** Has every person write once, the last one last. */
+/** Stores one inbound message from every person, the last person last. */
 async function seed(): Promise<void> {
   for (let index = 0; index < CONVERSATIONS; index++) {
     const person = { channel: 'SMS', from: personAt(index), to: '9000', text: `I am ${personAt(index)}` };
@@ -65,7 +65,7 @@ async function enter(page: Page, person: string, text: string): Promise<void> {
   await page.keyboard.press('Escape');
 }
 
-/** Does one thing to the open conversation by keys and leaves it. */
+/** Performs one action on the open conversation with keys and leaves it. */
 async function work(page: Page, kind: Kind, person: string): Promise<void> {
   const { keyboard } = page;
   switch (kind) {
@@ -115,7 +115,7 @@ async function work(page: Page, kind: Kind, person: string): Promise<void> {
   await keyboard.press('e');
 }
 
-/** What a conversation must be like in the database once this was done to it. A snoozed one is archived for a time. */
+/** Returns the state of a conversation in the database after this action. A snoozed one is archived for a time. */
 const expected = (person: string, kind: Kind) => ({
   person,
   archived: true,

@@ -29,7 +29,7 @@ async function open(site: Site, page: Page, path: string): Promise<void> {
   await settle(page);
 }
 
-/** What is wrong with a page that is open and still; empty if nothing is. */
+/** Check of a page that is open and still: returns its problems. */
 type Check = (page: Page) => Promise<readonly string[]>;
 
 /** Opens each page, and returns what the checks find there and the problems of the window. */
@@ -79,7 +79,10 @@ export const textFaults: Check = async (page) => {
   return [...keys, ...(said.match(/\{\{[a-z]\w*\}\}|\[object \w+\]|\bundefined\b/g) ?? [])];
 };
 
-/** Whether the focus is in the content and visible: by an outline, or on a field, whose border shows it. */
+/**
+ * Script that returns '' if the focus is in the content and visible (by an outline, or on a field, whose border shows
+ * it), or else the element that has it.
+ */
 const FOCUSED = `(() => {
   const at = document.activeElement;
   const { outlineStyle, outlineWidth } = getComputedStyle(at);

@@ -75,7 +75,10 @@ test('on a phone, the navigation opens over the page and closes after a choice',
   await link.waitFor({ state: 'hidden' });
 });
 
-/** Whether a navigation link is fully visible in a window of 800 pixels: below the header and above the lower edge. */
+/**
+ * Returns true if a navigation link is fully visible in a window of 800 pixels: below the header and above the lower
+ * edge.
+ */
 const isWhole = async (page: Page, name: string): Promise<boolean> => {
   const link = page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name, exact: true });
   const box = await link.boundingBox();

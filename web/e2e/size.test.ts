@@ -9,8 +9,8 @@ const ROOT = join(import.meta.dirname, '../..');
 const DIST = join(ROOT, 'web/dist');
 
 /**
- * What a page loads: the bytes of script and style, the same with the texts of one language (both by gzip), everything
- * by Brotli, and the number of files.
+ * Bytes that a page loads: script and style, the same with the texts of one language (both by gzip), and everything by
+ * Brotli; and the number of files.
  */
 type Size = { readonly code: number; readonly gzip: number; readonly brotli: number; readonly files: number };
 /**

@@ -10,7 +10,7 @@ export type WindowOptions = { readonly width?: number; readonly height?: number;
 export const WIDE = { width: 1440, height: 900 };
 const LOCALE = 'en-GB';
 
-/** How long a step in a window may take; usually milliseconds, but others may use the machine, too. */
+/** Maximum time of a step in a window; usually milliseconds, but other work may use the machine, too. */
 const STEP_MS = 60_000;
 
 const NOTHING = { cookies: [], origins: [] };

@@ -3,7 +3,7 @@ import { type Attack, type Ground, MEANS } from '../attack.ts';
 import { ask, FROM_CONSOLE, fieldOf, PG, requestsAt, signIn, type Wire, withKey } from '../requests.ts';
 
 const KEYS = 100;
-/** What one key of a trial account gets. */
+/** Requests per second that one key of a trial account may make. */
 const TRIAL_PER_SECOND = 10;
 
 /** Creates keys, each with the newest, so that no key reaches its own limit; returns as many as the account may have. */
@@ -37,7 +37,7 @@ async function pendingTokenOf(ground: Ground): Promise<string> {
   return String(fieldOf(await ask(ground, signIn({ username, password })), 'pendingToken'));
 }
 
-/** What multiplies a limit: many keys of one account, and a sign-in that stops halfway. */
+/** Attacks that multiply a limit: many keys of one account, and a sign-in that stops halfway. */
 export const KEY_ATTACKS: readonly Attack[] = [
   {
     name: 'all keys that a trial account gets, used together',

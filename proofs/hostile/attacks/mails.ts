@@ -7,7 +7,7 @@ const INVITATIONS = `${PG}/invitations`;
 const KEYS = 5;
 /** Mails in the queue when the attack begins, of an account without a budget: 20 s for the mail server. */
 const WAITING = 80;
-/** What an account that is over its rate waits. */
+/** Delay after a request that was rejected, so that the rate of a trial account allows the next. */
 const TRIAL_PAUSE_MS = 100;
 
 const invitation = (ground: Ground, email: string): Wire =>

@@ -37,7 +37,10 @@ async function useUpLookUps(ground: Ground): Promise<void> {
   await Promise.race([promise, delay(LOOK_UP_WITHIN_MS)]);
 }
 
-/** What people who had not built the bounds found: locks that others wait for, turns that do not end, and what lasts. */
+/**
+ * Attacks found by reviewers who had not built the limits: locks that others wait for, turns that do not end, and
+ * lasting effects.
+ */
 export const OUTSIDE_ATTACKS: readonly Attack[] = [
   {
     name: 'client ids of a new account, again and again',

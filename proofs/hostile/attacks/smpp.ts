@@ -78,7 +78,7 @@ const enquiries = Buffer.concat(
 const strays = repeated({ command: 'deliver_sm_resp', status: 0, sequence: 0, messageId: '', tlvs: NO_TLVS });
 
 type FloodPlan = {
-  /** What each bind sends again and again, as fast as the line carries it. */
+  /** PDUs that each bind repeats as fast as the line carries them. */
   readonly octets: Buffer;
   readonly isDeaf?: boolean;
   readonly binds?: number;

@@ -4,7 +4,7 @@ import { halfSent, headOf, type SocketPlan, socketsOf } from '../sockets.ts';
 
 const MIB = 1024 * 1024;
 const KIB = 1024;
-/** What one read of a socket holds. */
+/** Pipelined requests that fill one read of a socket. */
 const PIPELINED = 900;
 const HOST = 'host: 127.0.0.1\r\n';
 

@@ -52,7 +52,7 @@ export type CallbackRequest = {
   readonly appSecret: string;
 };
 
-/** Who reads changes: those of other accounts and numbers are not theirs. */
+/** WhatsApp business account and numbers of a connection; changes of others are not passed to it. */
 export type ChangeOwner = { readonly wabaId: string; readonly phoneNumberIds: readonly string[] };
 
 /** The result of reading a callback request. */

@@ -73,7 +73,7 @@ async function send(pieces: readonly string[], more: Record<string, string> = {}
 
 const OF_THE_MOMENT = new Set(['date', 'connection', 'keep-alive', 'content-length', 'x-request-id']);
 
-/** What a client sees, without the ids and the time of a response. */
+/** Returns the response as a client sees it, without ids and time. */
 const seen = ({ status, headers, text }: Answer) => {
   const rest = Object.entries(headers).filter(([name]) => !OF_THE_MOMENT.has(name));
   return { status, headers: Object.fromEntries(rest), text: text.replace(String(headers['x-request-id']), '') };

@@ -30,7 +30,7 @@ import { takeTurns } from './turns.ts';
 import { warnOfUnknownFields } from './unknown-fields.ts';
 import { validatorCompiler } from './validation.ts';
 
-/** What handles one request of a connection at a time. */
+/** Fault point: replaces the handler that lets a connection have one request at a time. */
 export const ONE_AT_A_TIME = faultPoint<typeof oneAtATime>();
 
 /** Maximum size of a body, unless the route sets its own `bodyLimit`. */

@@ -323,7 +323,7 @@ const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddre
 /** Follows which connections are idle between two requests, by caller. */
 function followIdle(server: Server) {
   const connections = new Map<string, Connection & { readonly caller: unknown }>();
-  /** In the order in which they became idle. */
+  /** Idle connections by group, in the order in which they became idle. */
   const idle = new Map<unknown, Set<Connection>>();
 
   function remove(caller: unknown, connection: Connection): void {

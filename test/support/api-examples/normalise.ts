@@ -7,7 +7,7 @@ const UUID = /\b[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a
 const INSTANT = /\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\.\d{3}(?:Z|[+-]\d{4})/g;
 const MADE_UP = 'pQ3nW7xK9sT1vZ5bC8dF2gH4jL6mR0yA-uE_iO7kX2w';
 
-/** What is secret, or different in each program, by its form. */
+/** Values that are secret, or different in each program, recognised by their form. */
 const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/pg_live_[\w-]{43}/g, `pg_live_${MADE_UP}`],
   [/whsec_[\w+/=-]+/g, 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
@@ -22,7 +22,7 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/wamid\.[\w+/=-]+/g, 'wamid.HBgLMzkzMzMxMjM0NTY3'],
 ];
 
-/** What is secret, or different in each program, by its name. */
+/** Values that are secret, or different in each program, by the name of their member. */
 const MEMBERS: Readonly<Record<string, unknown>> = {
   password: 'the password of the new user',
   pendingToken: MADE_UP,

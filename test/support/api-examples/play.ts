@@ -34,7 +34,7 @@ export type Played = {
 export type Stage = {
   readonly origin: string;
   readonly demo: { readonly apiKey: string; readonly username: string; readonly password: string };
-  /** What the URLs of the examples are replaced by before a request is sent. */
+  /** Replacements for the URLs of the examples before a request is sent. */
   readonly hosts: Readonly<Record<string, string>>;
 };
 

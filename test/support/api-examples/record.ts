@@ -23,8 +23,8 @@ const shortened = (answer: unknown): unknown =>
     : answer;
 
 /**
- * Whether two answers have the same members, and values of the same types in them. Null and an empty list are like
- * anything, because what has not happened yet is shown as such; of a list the first entry counts.
+ * Returns true if two responses have the same members, with values of the same types. Null and an empty list match
+ * anything, because events that have not happened yet are shown so; of a list the first entry counts.
  */
 export function sameShape(one: unknown, other: unknown): boolean {
   if (one === null || other === null) return true;

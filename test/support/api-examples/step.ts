@@ -12,7 +12,7 @@ export const from =
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** Who sends a request: the demo account's key (the default) or user, a session by its name, or nobody. */
+/** Credentials of a request: the demo account's key (the default) or user, a session by its name, or none. */
 export type Caller = 'key' | 'user' | 'nobody' | { readonly session: string } | { readonly basic: string };
 
 /** One request. What a step leaves out comes from the description of the operation. Values may be references. */
@@ -33,7 +33,7 @@ export type Step = {
   readonly session?: string;
   /** The expected status, if it is not the first 2xx that the operation describes. */
   readonly status?: number;
-  /** Why the expected answer is an error: what a fresh start does not have. */
+  /** Reason why an error is expected: something that a fresh start does not have. */
   readonly because?: string;
   /** Asks again until each of these members of the answer has one of these values. */
   readonly until?: Readonly<Record<string, readonly unknown[]>>;

@@ -37,7 +37,7 @@ export type Confirmed = {
   readonly fallback?: object;
   /** The credit reserved for it; enough for everybody if absent. */
   readonly reservedMicros?: number;
-  /** Whether the price of undelivered messages is refunded. */
+  /** True if the price of undelivered messages is refunded. */
   readonly refundUndelivered?: boolean;
 };
 
@@ -101,7 +101,7 @@ export async function openCampaignStage(
     await runOnce();
   }
 
-  /** Does what the pump does with a carrier's answer. */
+  /** Handles a carrier's response as the pump does. */
   const settle = (ids: readonly string[], outcome: Outcome): Promise<void> =>
     transaction(pool, async (tx) => {
       await exec(tx, sql`DELETE FROM dispatch_chunk WHERE ids && ${ids}::uuid[]`);

@@ -76,7 +76,7 @@ export type PresetAnswers = {
   readonly busy: SandboxAnswer;
   /** The number in a request, in digits. */
   numberIn(request: SandboxRequest): string;
-  /** What the carrier recognises repeats by. */
+  /** Returns the key by which the carrier recognises repeats. */
   keyIn?(request: SandboxRequest): string;
 };
 
@@ -122,7 +122,7 @@ export function presetConformance(answers: PresetAnswers): void {
   });
 }
 
-/** What proxies answer when they have lost the server, perhaps after it took the message. */
+/** Statuses of proxies that have lost the server, perhaps after it took the message. */
 const PROXY_ERRORS = [500, 502, 503, 504];
 
 function testServerErrors({ settings, accept, keyIn }: PresetAnswers): void {

@@ -6,7 +6,7 @@ export type ScriptedRevoke = Revoke & {
   readonly asked: RevocableMessage[];
   /** The answer of the networks. */
   answer: boolean | null;
-  /** Whether this process is connected to them. */
+  /** True if this process is connected to them. */
   linked: boolean;
 };
 

@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 
 export const ROOT = join(import.meta.dirname, '..', '..', '..');
 
-/** What the comments at the top of the files ask for. */
+/** Settings that the comments at the top of the files ask for. */
 export const ENVIRONMENT: Readonly<Record<string, string>> = {
   POSTGRES_PASSWORD: 'secret08',
   REPLICATION_PASSWORD: 'secret09',

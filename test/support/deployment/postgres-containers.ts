@@ -17,7 +17,7 @@ const run = promisify(execFile);
 
 const FILE = 'deploy/compose/ha.yaml';
 const ENTRYPOINT = join(import.meta.dirname, 'image-entrypoint.sh');
-/** Where the image looks for scripts that prepare a new database. */
+/** Folder of the image with scripts that prepare a new database. */
 const INIT_DIR = 'docker-entrypoint-initdb.d';
 const MAJOR = '18';
 const DEBIAN = '/usr/lib/postgresql';
@@ -52,7 +52,7 @@ export type Run = {
   /** Resolves with its exit code, or null after a kill. */
   readonly ended: Promise<number | null>;
   output(): string;
-  /** As `docker stop` does: sends the signal that the image names, and waits. */
+  /** Stops it as `docker stop` does: sends the signal that the image names, and waits. */
   stop(): Promise<void>;
   /** Ends it as a power cut would. */
   kill(): Promise<void>;
@@ -86,7 +86,7 @@ type Place = {
   /** The folder of the built-in PostgreSQL's programs. */
   readonly programs: string;
   readonly port: number;
-  /** Where older copies of pg_basebackup reach the servers (`version-proxy.ts`). */
+  /** Port at which older copies of pg_basebackup reach the servers (`version-proxy.ts`). */
   readonly copyPort: number;
   /** The address of each service. */
   readonly addresses: ReadonlyMap<string, string>;

@@ -5,7 +5,7 @@ import { type Config, loadConfig, SETTING_NAMES } from '../../../src/core/config
 
 // What files of deployment say about the program, compared with the program.
 
-/** Whether the program has a command of this name. */
+/** Returns true if the program has a command of this name. */
 export async function isCommand(name: string): Promise<boolean> {
   let help = '';
   await runCommand(COMMANDS, {
@@ -26,5 +26,5 @@ export function configOf(environment: Readonly<Record<string, string>>): Config 
 
 const { paths } = JSON.parse(readFileSync(new URL('../../../docs/openapi.json', import.meta.url), 'utf8'));
 
-/** Whether the program answers GET requests for this path. */
+/** Returns true if the program has a GET route for this path. */
 export const isRoute = (path: string): boolean => paths[path]?.get !== undefined;

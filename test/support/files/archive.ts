@@ -62,7 +62,7 @@ const relations = (...rows: [id: string, type: string, target: string][]): strin
 type XlsxOptions = {
   readonly strings?: string;
   readonly styles?: string;
-  /** What the directory claims about the sheet. */
+  /** Claims of the directory about the sheet. */
   readonly sheet?: Partial<PackedFile>;
   /** The path of the shared strings, according to the workbook. */
   readonly stringsAt?: string;

@@ -9,7 +9,7 @@ export type SignedRequest = {
   readonly body: Buffer;
 };
 
-/** What is wrong with a request, by the codes of S3, with its HTTP status. */
+/** Error in a request, by the codes of S3, with its HTTP status. */
 export type Refusal = {
   readonly status: 400 | 403;
   readonly code:

@@ -1,10 +1,10 @@
 import { createHash, createSign, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { isoCBOR } from '@simplewebauthn/server/helpers';
 
-/** What the server gives to a browser, as far as this authenticator reads it. */
+/** Options that the server gives to a browser, as far as this authenticator reads them. */
 type Options = { readonly challenge: string; readonly rpId?: string; readonly rp?: { readonly id: string } };
 
-/** How an answer differs from the right one. */
+/** Difference between a response of the authenticator and the right one. */
 type Fault = {
   readonly origin?: string;
   readonly rpId?: string;

@@ -5,7 +5,7 @@ import { createServer as createDoor, type Socket } from 'node:net';
 import { until } from '../until.ts';
 import { TEST_CERT, TEST_KEY } from './certificate.ts';
 
-/** How a receiver answers: properly, possibly after a delay, or with one of the bad manners below. */
+/** Response of a receiver: a proper one, possibly after a delay, or one of the bad manners below. */
 export type ReceiverAnswer = {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -21,9 +21,9 @@ export type Received = {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** When the request was complete, in ms since 1970. */
+  /** Time at which the request was complete, in ms since 1970. */
   readonly at: number;
-  /** When it was answered completely or cut off; null until then. */
+  /** Time at which the response was complete or cut off; null until then. */
   endedAt: number | null;
 };
 

@@ -1,4 +1,4 @@
-/** What is checked with every peer, in this order. */
+/** Names of the checks made with every peer, in this order. */
 export const CHECKS = [
   'bind kinds',
   'submit',
@@ -13,7 +13,7 @@ export const CHECKS = [
 ] as const;
 export type CheckName = (typeof CHECKS)[number];
 
-/** How a check went; a skipped one says why the peer cannot take part in it. */
+/** Result of a check; a skipped one states why the peer cannot take part in it. */
 export type Verdict =
   | { readonly kind: 'pass'; readonly detail: string }
   | { readonly kind: 'fail'; readonly detail: string }
@@ -23,7 +23,7 @@ export type Verdict =
 export type Check<P> = (peer: P) => Promise<string>;
 export type Checks<P> = Readonly<Record<CheckName, Check<P>>>;
 
-/** What a check throws when the peer has no means for it. */
+/** Error of a check for which the peer has no means. */
 export class Skipped extends Error {}
 
 /** Runs all checks with one peer, one after another; a failed one does not stop the others. */

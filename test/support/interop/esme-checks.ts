@@ -6,14 +6,14 @@ import { COMMAND, type Relay, startRelay } from './relay.ts';
 
 export type BindKind = 'trx' | 'tx' | 'rx' | 'tx+rx';
 
-/** How a foreign client is to connect. */
+/** Options for the connection of a foreign client. */
 export type EsmeOptions = { readonly port: number; readonly bind: BindKind; readonly window: number };
 
 /** A foreign client of an SMSC. */
 export type EsmePeer = {
   readonly name: string;
   readonly binds: readonly BindKind[];
-  /** Whether a session that is lost comes back by itself. */
+  /** True if the peer restores a lost session without help. */
   readonly reconnects: boolean;
   /** Connects with the system_id `gw1` and the password `secret08`. */
   connect(options: EsmeOptions): Promise<EsmeSession>;

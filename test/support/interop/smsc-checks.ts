@@ -18,7 +18,7 @@ export type SmscPeer = {
   readonly throttle?: (times: number) => void;
   /** Returns the texts of the messages that it took, parts joined, if it can tell. */
   readonly texts?: () => readonly string[];
-  /** Why it sends no receipts, if it sends none. */
+  /** Reason why it sends no receipts, if it sends none. */
   readonly withoutReceipts?: string;
 };
 
@@ -183,7 +183,7 @@ export const SMSC_CHECKS: Checks<SmscPeer> = {
   },
 };
 
-/** Whether a receipt is about the message with this id, in any spelling (SMPP 3.4, 5.2.17). */
+/** Returns true if a receipt is about the message with this id, in any spelling (SMPP 3.4, 5.2.17). */
 const matches = ({ carrierIds }: Receipt, id: string): boolean =>
   carrierIds.some((given) => given === id || sameNumber(given, id));
 

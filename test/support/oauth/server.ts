@@ -5,7 +5,7 @@ import { type SandboxSocial, startSandboxSocial, writeChoice } from '../../../sr
 /** The PUBLIC_URL that the program is given, to which the networks redirect. Nothing listens there. */
 const PUBLIC_URL = 'http://gateway.test';
 
-/** What the networks do, and what the person chooses; may be changed at any time. */
+/** Behaviour of the networks, and choices of the person; may be changed at any time. */
 export type OauthScript = SocialScript & {
   /** The person refuses, or unticks these scopes. */
   cancel: boolean;
@@ -14,7 +14,7 @@ export type OauthScript = SocialScript & {
   pages: number;
   /** The lifetime in seconds of tokens that are not short-lived. */
   lifetimeSeconds: number;
-  /** Whether tokens can be renewed: at LinkedIn only by approved applications, at Google only on request. */
+  /** True if tokens can be renewed: at LinkedIn only by approved applications, at Google only on request. */
   refreshTokens: boolean;
 };
 

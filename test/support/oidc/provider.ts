@@ -20,13 +20,13 @@ export type Token = { header: Record<string, unknown>; claims: Record<string, un
 export type TestProvider = AsyncDisposable & {
   readonly issuer: string;
   readonly port: number;
-  /** Who signs in next, without a dialog; null: the person cancels. */
+  /** Person who signs in next, without a dialog; null: the person cancels. */
   person: Identity | null;
   /** Changes the ID tokens before they are signed; null: they are sent as the provider made them. */
   forge: ((token: Token) => void) | null;
-  /** Whether all requests are answered 503. */
+  /** True if all requests get a 503. */
   isDown: boolean;
-  /** Whether responses have `iss` and the metadata announce it (RFC 9207), which is optional for providers. */
+  /** True if responses have `iss` and the metadata announce it (RFC 9207), which is optional for providers. */
   sendsIssuer: boolean;
   /** Sets where it may send people back to. */
   register(redirectUri: string): void;

@@ -9,7 +9,7 @@ import { temporaryFolder } from '../temporary-folder.ts';
 import { followTo } from './browser.ts';
 import { CLIENT, startProvider } from './provider.ts';
 
-/** Where the program believes to be: the beginning of all redirect URIs. */
+/** Public URL of the program under test: the beginning of all redirect URIs. */
 export const PUBLIC_URL = 'https://console.example.com';
 
 const SETTINGS = `${PG}/account/single-sign-on`;

@@ -10,7 +10,7 @@ const TARGET = { id: from('operatorAddAlertTarget.id') };
 const PAGE = { query: { limit: 1 } };
 const NOTHING_MISSED = { path: { id: 1 }, status: 404, because: 'no message has missed its time' };
 
-/** At an address that is never dialled, so that trying it asks nobody. */
+/** Lookup service at an address that is never dialled, so that a test of it sends no request. */
 const UNREACHABLE_LOOKUP = {
   preset: 'twilio',
   account: 'AC00000000000000000000000000000000',

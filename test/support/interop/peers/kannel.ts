@@ -15,7 +15,7 @@ export const kannelIsMissing = (): string | undefined =>
 
 type Ports = { readonly admin: number; readonly box: number; readonly http: number };
 
-/** How Kannel connects to an SMSC. `core` and `user` are further settings of these groups. */
+/** Options for Kannel's connection to an SMSC. `core` and `user` are further settings of these groups. */
 type KannelOptions = EsmeOptions & { readonly core?: string; readonly user?: string };
 
 /** The settings are described in Kannel's user guide, chapters 4 (core), 6 (SMPP) and 7 (smsbox). */

@@ -97,7 +97,7 @@ export async function startLibraryServer(): Promise<SmscPeer & AsyncDisposable> 
   };
 }
 
-/** Where a part belongs: by the user data header (3GPP TS 23.040, 9.2.3.24) or by the SAR parameters. */
+/** Returns the place of a part, from the user data header (3GPP TS 23.040, 9.2.3.24) or the SAR parameters. */
 function placeOf(pdu: Pdu): { ref: number; total: number; seq: number } | undefined {
   if (pdu.sar_msg_ref_num !== undefined)
     return { ref: pdu.sar_msg_ref_num, total: pdu.sar_total_segments ?? 0, seq: pdu.sar_segment_seqnum ?? 0 };
