@@ -77,7 +77,13 @@ async function runInProcess(name: string, mode: Mode, seed: number): Promise<End
   const exited = once(child, 'exit').finally(() => liveChildren.delete(child));
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), exited]);
   clearTimeout(hung);
-  return { result: stdout === '' ? null : JSON.parse(stdout), stderr };
+  return { result: resultIn(stdout), stderr };
+}
+
+/** Reads the result from the last line of stdout; libraries print warnings above it. Null if the proof printed none. */
+function resultIn(stdout: string): Result | null {
+  const last = stdout.trimEnd().split('\n').at(-1) ?? '';
+  return last.startsWith('{"proof":') ? JSON.parse(last) : null;
 }
 
 const lastLines = (stderr: string): string => stderr.split('\n').slice(-STDERR_LINES).join('\n');
