@@ -33,7 +33,8 @@ type Count = () => Promise<(messages: number) => Promise<Used>>;
  * the targets are of CPU time. Kannel binds with a window of 500, keeps its messages and its receipts in memory, logs
  * nothing but panics, and reports the end of each message by an HTTP GET; in one row over TLS, without checking the
  * certificate. Heliograph commits everything: single messages whose receipts are stored, single messages with a signed
- * and logged POST over TLS for each of their two events, and bulk requests, which Kannel does not have.
+ * and logged POST over TLS for each of their two events, and bulk requests; Kannel's requests with several receivers are
+ * not measured.
  */
 export async function benchKannel(): Promise<Report | NotRun> {
   const missing = kannelIsMissing();

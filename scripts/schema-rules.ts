@@ -5,10 +5,10 @@ import { TENANT_ROLE } from '../src/core/db/transaction.ts';
 /**
  * Lists what is wrong with the tables of the current schema, one sentence each; nothing when all is well.
  *
- * Kinds (docs/decisions/0040-moving-an-account.md): each table says in its comment what becomes of its rows when an account
- * moves: 'facts' (they move with it), 'queue' (work in progress, drained) or 'shared'. Facts have account_id NOT NULL, first
- * in the primary key and part of every unique index, and no triggers. A foreign key leads to a shared table, from a queue to
- * a queue, or from facts to facts with account_id in both.
+ * Kinds (docs/decisions/0039-cells-and-their-directory.md): each table says in its comment what becomes of its rows when
+ * an account moves: 'facts' (they move with it), 'queue' (work in progress, drained) or 'shared'. Facts have account_id NOT
+ * NULL, first in the primary key and part of every unique index, and no triggers. A foreign key leads to a shared table,
+ * from a queue to a queue, or from facts to facts with account_id in both.
  *
  * The second wall between accounts (docs/decisions/0010-two-walls.md): a table with account_id has one policy, which compares
  * it with app.account_id, and the tenant role may read it. Of other tables that role may read columns that were granted by

@@ -41,8 +41,8 @@ export function historyRoutes(app: App, { pool, reports, clock }: PlatformDeps):
       operationId: 'listMessageHistory',
       summary: 'List the messages of a channel in a time range, newest first',
       description:
-        'The range is the time of acceptance. With `from` after `to` the list is empty. ' +
-        `For a range that ended more than five minutes ago: ${AGE_OF_REPORT}`,
+        'The range is the time of acceptance. With `from` after `to` the list is empty. A range that ended within the last ' +
+        `five minutes is always up to date. ${AGE_OF_REPORT}`,
       querystring: HistoryQuery,
       response: { 200: Type.Array(StatusRecord) },
     },
