@@ -2053,7 +2053,7 @@ export interface paths {
         };
         /**
          * List the messages of a channel in a time range, newest first
-         * @description The range is the time of acceptance. With `from` after `to` the list is empty. For a range that ended more than five minutes ago: If `DATABASE_URL_READ` is set, this may be read from a standby; the header `X-Data-Age` then states how many seconds old it is at most.
+         * @description The range is the time of acceptance. With `from` after `to` the list is empty. A range that ended within the last five minutes is always up to date. If `DATABASE_URL_READ` is set, this may be read from a standby; the header `X-Data-Age` then states how many seconds old it is at most.
          *
          *     Scope: `tracking` (read). Roles: viewer, sender, manager, admin.
          */
