@@ -30,8 +30,8 @@ export type Receivers = AsyncDisposable & {
   goAway(): void;
 };
 
-/** An endless body is not among these: its first 16 KiB count, and the 200 before it acknowledges. */
-const BAD_MANNERS: readonly Manner[] = ['silent', 'close', 'drip', 'drip headers', 'header bomb', 'garbage'];
+/** No body without an end is among these, endless or one byte at a time: the 200 before it acknowledges. */
+const BAD_MANNERS: readonly Manner[] = ['silent', 'close', 'drip headers', 'header bomb', 'garbage'];
 /** The beginning of the paths of an account's several endpoints. */
 const SEVERAL = '/several/';
 const REFUSALS = [
