@@ -75,7 +75,7 @@ async function postBare(receiver: ReceiverProcess, count: number): Promise<{ per
   const agent = new Agent({ allowH2: false, pipelining: 1, connections: CONCURRENCY, connect: { ca: TEST_CERT } });
   const bodies = messagesOf(1, count).map((message) => {
     const { accountId: _, ...event } = deliveredOf(message);
-    return bodyOf('A', event, { ...message, messageId: message.id, submittedAt: null }) ?? '';
+    return bodyOf('A', event, { ...message, messageId: message.id, submittedAt: null, callback: null }) ?? '';
   });
   const request = { origin: `https://localhost:${receiver.port}`, path: '/', method: 'POST' } as const;
   let next = 0;

@@ -48,6 +48,10 @@ const HELP: Readonly<Record<ErrorCode, Help>> = {
     'Something that exists contradicts the request: a name that is taken, a state that does not allow the change, or an ID or idempotency key that was used with other content.',
     '`message` says what. With `Retry-After`, the first request with the same key is still in progress: repeat it. Otherwise read the current state and decide again; use a new key for a new request ([idempotent requests](api.md#idempotent-requests)).',
   ],
+  gone: [
+    'The cursor of a feed of events is older than the feed, which has seven days, or was made by another database.',
+    'Read the feed from its beginning, without `after`, and compare what you have with the API.',
+  ],
   too_large: [
     'The body, an uploaded file or the number of values in it is above the limit of the operation.',
     'Split the request, or make the file smaller ([limits](limits.md#sizes-of-requests)).',

@@ -71,6 +71,7 @@ import { type TemplateRouteDeps, templateRoutes } from './templates/routes.ts';
 import { deliveryRoutes } from './webhooks/delivery-routes.ts';
 import { describeAllEvents } from './webhooks/event-types.ts';
 import { endpointRoutes } from './webhooks/endpoint-routes.ts';
+import { feedRoutes } from './webhooks/feed.ts';
 import { type WebhookRouteDeps, webhookRoutes } from './webhooks/routes.ts';
 
 /**
@@ -132,10 +133,9 @@ export function signedRoutes(closed: App, deps: ApiDeps): void {
   keywordRoutes(closed, deps);
   webhookRoutes(closed, deps);
   endpointRoutes(closed, deps);
-  deliveryRoutes(closed, {
-    ...deps,
-    fileUrl: createInboundFileLinks({ links: deps.links, publicUrl: deps.config.publicUrl }),
-  });
+  const fileUrl = createInboundFileLinks({ links: deps.links, publicUrl: deps.config.publicUrl });
+  deliveryRoutes(closed, { ...deps, fileUrl });
+  feedRoutes(closed, { ...deps, fileUrl });
   mediaRoutes(closed, deps);
   socialRoutes(closed, deps);
   subscriptionRoutes(closed, deps);

@@ -58,6 +58,7 @@ import type { Sandbox } from './sandbox/sandbox-store.ts';
 import { countUnreadable } from './smpp/session.ts';
 import { countRefusedConnections, countSubmits, type SmppServer, startSmppServer } from './smpp-server/server.ts';
 import { openTracing, traceReceipts } from './traces.ts';
+import { createSubscriptions } from './webhooks/outbox.ts';
 import { SMPP_CHANNEL } from './webhooks/smpp-outbox.ts';
 import { createTaskRunner, FOLLOWERS, startWorker } from './worker.ts';
 
@@ -157,6 +158,7 @@ export async function openRouting({ config, pool, log, secretKey, outbound, onSt
   const prices = createPriceList(pool);
   const outside = { secretKey, guard: outbound.guard };
   const tlvTags = createTlvTags(pool);
+  const subscriptions = createSubscriptions(pool);
   const dltTemplates = createDltTemplates(pool);
   const networks = createNetworkFinder({
     pool,
@@ -169,7 +171,9 @@ export async function openRouting({ config, pool, log, secretKey, outbound, onSt
   const receivers = createReceivers({ pool, secretKey, log });
   const reload = (): Promise<unknown> =>
     Promise.all(
-      [router, prices, costs, senderRules, networks, tlvTags, dltTemplates, receivers].map((part) => part.reload()),
+      [router, prices, costs, senderRules, networks, tlvTags, dltTemplates, receivers, subscriptions].map((part) =>
+        part.reload(),
+      ),
     );
   await reload();
   const loop = startLoop('routes and prices', () => reload().then(() => ROUTES_MS), log);
@@ -185,6 +189,7 @@ export async function openRouting({ config, pool, log, secretKey, outbound, onSt
       networks,
       tlvTags,
       dltTemplates,
+      takesAccepted: subscriptions.takesAccepted,
     },
     costs,
     receivers,

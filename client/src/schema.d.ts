@@ -3316,6 +3316,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/partner-gateway/v1/event-feed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the feed of events
+         * @description The events of the last seven days in an order that does not change, for programs that cannot receive webhooks: read, store `next`, and read again with it as `after`. No event is missing and none comes twice, whatever is committed meanwhile. Any number of readers may each have their cursor; with the same cursor `types` may change. A response may have no event of these types and yet not be `caughtUp`. An event appears when no older transaction with events is open, usually at once. 409: the account keeps no feed. 410: the cursor is older than the feed.
+         *
+         *     Scope: `webhooks` (read). Roles: viewer, manager, admin.
+         */
+        get: operations["readEventFeed"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/event-feed/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get whether the account keeps a feed of events
+         * @description Scope: `webhooks` (read). Roles: viewer, manager, admin.
+         */
+        get: operations["findEventFeed"];
+        /**
+         * Switch the feed of events on or off
+         * @description From then on, every event of the account is kept for seven days. Events of before are not in the feed.
+         *
+         *     Scope: `webhooks` (write). Roles: manager, admin. Sessions need a step-up.
+         */
+        put: operations["updateEventFeed"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/partner-gateway/v1/media": {
         parameters: {
             query?: never;
@@ -5961,6 +6009,23 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "message.accepted": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The gateway has accepted a message */
+        post: operations["onMessageAcceptedEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "message.sent": {
         parameters: {
             query?: never;
@@ -6131,6 +6196,23 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "template.category": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A network has put a template into another category */
+        post: operations["onTemplateCategoryEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "conversation.assigned": {
         parameters: {
             query?: never;
@@ -6142,6 +6224,57 @@ export interface webhooks {
         put?: never;
         /** A conversation was assigned to a user, or to nobody */
         post: operations["onConversationAssignedEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "conversation.closed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A conversation was archived */
+        post: operations["onConversationClosedEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "contact.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A contact was created */
+        post: operations["onContactCreatedEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "contact.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A contact was changed */
+        post: operations["onContactUpdatedEvent"];
         delete?: never;
         options?: never;
         head?: never;
@@ -6176,6 +6309,23 @@ export interface webhooks {
         put?: never;
         /** An export has ended */
         post: operations["onExportCompletedEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "credit.low": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The credit of the account runs out at its present pace, or has run out */
+        post: operations["onCreditLowEvent"];
         delete?: never;
         options?: never;
         head?: never;
@@ -6276,6 +6426,63 @@ export interface components {
              */
             timestamp: string;
         };
+        MessageAcceptedEvent: {
+            /**
+             * Format: uuid
+             * @description As in `webhook-id`: the same for all endpoints and attempts.
+             */
+            id: string;
+            /** @enum {string} */
+            type: "message.accepted";
+            /** @enum {number} */
+            version: 2;
+            /**
+             * Format: date-time
+             * @description UTC
+             */
+            occurredAt: string;
+            accountId: number;
+            data: {
+                /** Format: uuid */
+                messageId: string;
+                customerMessageId: string | null;
+                /** @enum {string} */
+                channel: "SMS" | "RCS" | "WHATSAPP";
+                /** @description The sender. */
+                from: string;
+                /** @description The recipient. */
+                to: string;
+                status: {
+                    /** @enum {integer} */
+                    code: 0 | 1 | 2 | 3 | 4 | 5 | 6 | 9 | 10 | 11 | 12;
+                    /** @enum {string} */
+                    name: "UNKNOWN" | "ACCEPTED" | "REJECTED" | "DELIVERED" | "EXPIRED" | "DELETED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED";
+                };
+                error: {
+                    carrierCode: string | null;
+                    text: string | null;
+                    permanent: boolean | null;
+                    whoseFault: ("sender" | "recipient") | null;
+                } | null;
+                parts: number;
+                price: {
+                    amount: number;
+                    category: string | null;
+                } | null;
+                /** @description How often it was submitted so far. */
+                attempts: number;
+                connection: string | null;
+                campaignId: number | null;
+                fallbackOf: string | null;
+                simulation: boolean;
+                /** @description As given with the send. */
+                metadata: {
+                    [key: string]: string;
+                };
+                /** @description As given with the send. */
+                tags: string[];
+            };
+        };
         MessageSentEvent: {
             /**
              * Format: uuid
@@ -6321,8 +6528,16 @@ export interface components {
                 } | null;
                 /** @description How often it was submitted so far. */
                 attempts: number;
+                connection: string | null;
                 campaignId: number | null;
+                fallbackOf: string | null;
                 simulation: boolean;
+                /** @description As given with the send. */
+                metadata: {
+                    [key: string]: string;
+                };
+                /** @description As given with the send. */
+                tags: string[];
             };
         };
         MessageDeliveredEvent: {
@@ -6370,8 +6585,16 @@ export interface components {
                 } | null;
                 /** @description How often it was submitted so far. */
                 attempts: number;
+                connection: string | null;
                 campaignId: number | null;
+                fallbackOf: string | null;
                 simulation: boolean;
+                /** @description As given with the send. */
+                metadata: {
+                    [key: string]: string;
+                };
+                /** @description As given with the send. */
+                tags: string[];
             };
         };
         MessageFailedEvent: {
@@ -6419,8 +6642,16 @@ export interface components {
                 } | null;
                 /** @description How often it was submitted so far. */
                 attempts: number;
+                connection: string | null;
                 campaignId: number | null;
+                fallbackOf: string | null;
                 simulation: boolean;
+                /** @description As given with the send. */
+                metadata: {
+                    [key: string]: string;
+                };
+                /** @description As given with the send. */
+                tags: string[];
             };
         };
         MessageExpiredEvent: {
@@ -6468,8 +6699,16 @@ export interface components {
                 } | null;
                 /** @description How often it was submitted so far. */
                 attempts: number;
+                connection: string | null;
                 campaignId: number | null;
+                fallbackOf: string | null;
                 simulation: boolean;
+                /** @description As given with the send. */
+                metadata: {
+                    [key: string]: string;
+                };
+                /** @description As given with the send. */
+                tags: string[];
             };
         };
         MessageCancelledEvent: {
@@ -6517,8 +6756,16 @@ export interface components {
                 } | null;
                 /** @description How often it was submitted so far. */
                 attempts: number;
+                connection: string | null;
                 campaignId: number | null;
+                fallbackOf: string | null;
                 simulation: boolean;
+                /** @description As given with the send. */
+                metadata: {
+                    [key: string]: string;
+                };
+                /** @description As given with the send. */
+                tags: string[];
             };
         };
         MessageReadEvent: {
@@ -6566,8 +6813,16 @@ export interface components {
                 } | null;
                 /** @description How often it was submitted so far. */
                 attempts: number;
+                connection: string | null;
                 campaignId: number | null;
+                fallbackOf: string | null;
                 simulation: boolean;
+                /** @description As given with the send. */
+                metadata: {
+                    [key: string]: string;
+                };
+                /** @description As given with the send. */
+                tags: string[];
             };
         };
         MessageReceivedEvent: {
@@ -6763,6 +7018,30 @@ export interface components {
                 reason: string | null;
             };
         };
+        TemplateCategoryEvent: {
+            /**
+             * Format: uuid
+             * @description As in `webhook-id`: the same for all endpoints and attempts.
+             */
+            id: string;
+            /** @enum {string} */
+            type: "template.category";
+            /** @enum {number} */
+            version: 2;
+            /**
+             * Format: date-time
+             * @description UTC
+             */
+            occurredAt: string;
+            accountId: number;
+            data: {
+                templateId: string;
+                name: string;
+                language: string;
+                category: string;
+                oldCategory: string;
+            };
+        };
         ConversationAssignedEvent: {
             /**
              * Format: uuid
@@ -6783,6 +7062,78 @@ export interface components {
                 /** Format: uuid */
                 chatId: string;
                 userId: number | null;
+            };
+        };
+        ConversationClosedEvent: {
+            /**
+             * Format: uuid
+             * @description As in `webhook-id`: the same for all endpoints and attempts.
+             */
+            id: string;
+            /** @enum {string} */
+            type: "conversation.closed";
+            /** @enum {number} */
+            version: 2;
+            /**
+             * Format: date-time
+             * @description UTC
+             */
+            occurredAt: string;
+            accountId: number;
+            data: {
+                /** Format: uuid */
+                chatId: string;
+                userId: number | null;
+            };
+        };
+        ContactCreatedEvent: {
+            /**
+             * Format: uuid
+             * @description As in `webhook-id`: the same for all endpoints and attempts.
+             */
+            id: string;
+            /** @enum {string} */
+            type: "contact.created";
+            /** @enum {number} */
+            version: 2;
+            /**
+             * Format: date-time
+             * @description UTC
+             */
+            occurredAt: string;
+            accountId: number;
+            data: {
+                contactId: number;
+                phoneNumber: string | null;
+                email: string | null;
+                fullName: string | null;
+                firstName: string | null;
+                lastName: string | null;
+            };
+        };
+        ContactUpdatedEvent: {
+            /**
+             * Format: uuid
+             * @description As in `webhook-id`: the same for all endpoints and attempts.
+             */
+            id: string;
+            /** @enum {string} */
+            type: "contact.updated";
+            /** @enum {number} */
+            version: 2;
+            /**
+             * Format: date-time
+             * @description UTC
+             */
+            occurredAt: string;
+            accountId: number;
+            data: {
+                contactId: number;
+                phoneNumber: string | null;
+                email: string | null;
+                fullName: string | null;
+                firstName: string | null;
+                lastName: string | null;
             };
         };
         ImportCompletedEvent: {
@@ -6831,6 +7182,29 @@ export interface components {
                 /** @enum {string} */
                 status: "COMPLETED" | "FAILED";
                 rows: number | null;
+            };
+        };
+        CreditLowEvent: {
+            /**
+             * Format: uuid
+             * @description As in `webhook-id`: the same for all endpoints and attempts.
+             */
+            id: string;
+            /** @enum {string} */
+            type: "credit.low";
+            /** @enum {number} */
+            version: 2;
+            /**
+             * Format: date-time
+             * @description UTC
+             */
+            occurredAt: string;
+            accountId: number;
+            data: {
+                /** @enum {string} */
+                state: "LOW" | "EMPTY";
+                availableCredit: number | null;
+                currency: string;
             };
         };
         WebhookDisabledEvent: {
@@ -6937,6 +7311,15 @@ export interface components {
         };
         /** @description Conflict */
         Error409: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Gone */
+        Error410: {
             headers: {
                 [name: string]: unknown;
             };
@@ -9576,6 +9959,14 @@ export interface operations {
                         type?: "cstring" | "octets" | "int8" | "int16" | "int32";
                         value: string;
                     }[];
+                    /** @description Up to 10 values of your own, such as an order number, which come back in events of format v2, the status and the timeline. */
+                    metadata?: {
+                        [key: string]: string;
+                    };
+                    /** @description Up to 10 words of your own, which come back as `metadata` does. */
+                    tags?: string[];
+                    /** @description Where the events of this message go instead of the URL of an endpoint at the same host, which must exist: types, filters, secret and retries are those of the oldest endpoint at that host. */
+                    callbackUrl?: string;
                 } | {
                     phoneNumber?: unknown;
                     /** @description E.164: a plus sign (or 00), the country code and the number, 7 to 15 digits in all. A number without a country code is read as one of the default country of the account, and rejected (400) if the account has none. */
@@ -9626,6 +10017,14 @@ export interface operations {
                         type?: "cstring" | "octets" | "int8" | "int16" | "int32";
                         value: string;
                     }[];
+                    /** @description Up to 10 values of your own, such as an order number, which come back in events of format v2, the status and the timeline. */
+                    metadata?: {
+                        [key: string]: string;
+                    };
+                    /** @description Up to 10 words of your own, which come back as `metadata` does. */
+                    tags?: string[];
+                    /** @description Where the events of this message go instead of the URL of an endpoint at the same host, which must exist: types, filters, secret and retries are those of the oldest endpoint at that host. */
+                    callbackUrl?: string;
                 };
             };
         };
@@ -9740,6 +10139,14 @@ export interface operations {
                      * @enum {string}
                      */
                     encoding?: "auto" | "smart" | "strict";
+                    /** @description Up to 10 values of your own, such as an order number, which come back in events of format v2, the status and the timeline. */
+                    metadata?: {
+                        [key: string]: string;
+                    };
+                    /** @description Up to 10 words of your own, which come back as `metadata` does. */
+                    tags?: string[];
+                    /** @description Where the events of this message go instead of the URL of an endpoint at the same host, which must exist: types, filters, secret and retries are those of the oldest endpoint at that host. */
+                    callbackUrl?: string;
                     messages: {
                         destinations: string[];
                         /** @description Your references, one for each destination. */
@@ -9760,6 +10167,12 @@ export interface operations {
                          * @enum {string}
                          */
                         purpose?: "marketing" | "transactional" | "otp" | "service";
+                        /** @description Up to 10 values of your own, such as an order number, which come back in events of format v2, the status and the timeline. */
+                        metadata?: {
+                            [key: string]: string;
+                        };
+                        /** @description Up to 10 words of your own, which come back as `metadata` does. */
+                        tags?: string[];
                         simulation?: unknown;
                         /** @description The messages are not sent before this time, in the format of scheduledDate. */
                         scheduling?: string;
@@ -9876,6 +10289,14 @@ export interface operations {
                     customerMessageId?: string;
                     /** @description Another name of customerMessageId. */
                     messageId?: string;
+                    /** @description Up to 10 values of your own, such as an order number, which come back in events of format v2, the status and the timeline. */
+                    metadata?: {
+                        [key: string]: string;
+                    };
+                    /** @description Up to 10 words of your own, which come back as `metadata` does. */
+                    tags?: string[];
+                    /** @description Where the events of this message go instead of the URL of an endpoint at the same host, which must exist: types, filters, secret and retries are those of the oldest endpoint at that host. */
+                    callbackUrl?: string;
                     /**
                      * @description By default that of a WhatsApp template or of the traffic type on RCS, then that of the API key or the account. Routes, marketing stops and the calendar go by it.
                      * @enum {string}
@@ -10506,6 +10927,14 @@ export interface operations {
                     customerMessageId?: string;
                     /** @description Another name of customerMessageId. */
                     messageId?: string;
+                    /** @description Up to 10 values of your own, such as an order number, which come back in events of format v2, the status and the timeline. */
+                    metadata?: {
+                        [key: string]: string;
+                    };
+                    /** @description Up to 10 words of your own, which come back as `metadata` does. */
+                    tags?: string[];
+                    /** @description Where the events of this message go instead of the URL of an endpoint at the same host, which must exist: types, filters, secret and retries are those of the oldest endpoint at that host. */
+                    callbackUrl?: string;
                     /**
                      * @description By default that of a WhatsApp template or of the traffic type on RCS, then that of the API key or the account. Routes, marketing stops and the calendar go by it.
                      * @enum {string}
@@ -17556,6 +17985,12 @@ export interface operations {
                         price: number | null;
                         campaignId: number | null;
                         purpose: ("marketing" | "transactional" | "otp" | "service") | null;
+                        /** @description As given with the send. */
+                        metadata?: {
+                            [key: string]: string;
+                        };
+                        /** @description As given with the send. */
+                        tags?: string[];
                         /** @description True if it was sent again because the first submit was never answered: the person may receive it twice. */
                         possibleDuplicate: boolean;
                         errorCode: string | null;
@@ -17619,6 +18054,12 @@ export interface operations {
                         price: number | null;
                         campaignId: number | null;
                         purpose: ("marketing" | "transactional" | "otp" | "service") | null;
+                        /** @description As given with the send. */
+                        metadata?: {
+                            [key: string]: string;
+                        };
+                        /** @description As given with the send. */
+                        tags?: string[];
                         /** @description True if it was sent again because the first submit was never answered: the person may receive it twice. */
                         possibleDuplicate: boolean;
                         errorCode: string | null;
@@ -17785,6 +18226,12 @@ export interface operations {
                         customerMessageId: string | null;
                         /** @enum {string} */
                         channel: "SMS" | "RCS" | "WHATSAPP";
+                        /** @description As given with the send. */
+                        metadata?: {
+                            [key: string]: string;
+                        };
+                        /** @description As given with the send. */
+                        tags?: string[];
                         /** @description The events in the order in which they happened. */
                         events: {
                             /**
@@ -17898,6 +18345,12 @@ export interface operations {
                         price: number | null;
                         campaignId: number | null;
                         purpose: ("marketing" | "transactional" | "otp" | "service") | null;
+                        /** @description As given with the send. */
+                        metadata?: {
+                            [key: string]: string;
+                        };
+                        /** @description As given with the send. */
+                        tags?: string[];
                         /** @description True if it was sent again because the first submit was never answered: the person may receive it twice. */
                         possibleDuplicate: boolean;
                         errorCode: string | null;
@@ -17978,6 +18431,12 @@ export interface operations {
                             price: number | null;
                             campaignId: number | null;
                             purpose: ("marketing" | "transactional" | "otp" | "service") | null;
+                            /** @description As given with the send. */
+                            metadata?: {
+                                [key: string]: string;
+                            };
+                            /** @description As given with the send. */
+                            tags?: string[];
                             /** @description True if it was sent again because the first submit was never answered: the person may receive it twice. */
                             possibleDuplicate: boolean;
                             errorCode: string | null;
@@ -21408,6 +21867,7 @@ export interface operations {
                          * @enum {string}
                          */
                         retry: "none" | "short" | "full";
+                        maxPerSecond: number | null;
                         /**
                          * @description DISABLED: the receiver returned 410, or every delivery failed for five days. PAUSED: by you.
                          * @enum {string}
@@ -21478,6 +21938,7 @@ export interface operations {
                      * @enum {string}
                      */
                     retry?: "none" | "short" | "full";
+                    maxPerSecond?: number | null;
                     /** @enum {string} */
                     format?: "v2";
                 };
@@ -21519,6 +21980,7 @@ export interface operations {
                          * @enum {string}
                          */
                         retry: "none" | "short" | "full";
+                        maxPerSecond: number | null;
                         /**
                          * @description DISABLED: the receiver returned 410, or every delivery failed for five days. PAUSED: by you.
                          * @enum {string}
@@ -21614,6 +22076,7 @@ export interface operations {
                          * @enum {string}
                          */
                         retry: "none" | "short" | "full";
+                        maxPerSecond: number | null;
                         /**
                          * @description DISABLED: the receiver returned 410, or every delivery failed for five days. PAUSED: by you.
                          * @enum {string}
@@ -21714,6 +22177,7 @@ export interface operations {
                      * @enum {string}
                      */
                     retry?: "none" | "short" | "full";
+                    maxPerSecond?: number | null;
                     /**
                      * @description PAUSED: events wait, as long as `retry` allows.
                      * @enum {string}
@@ -21758,6 +22222,7 @@ export interface operations {
                          * @enum {string}
                          */
                         retry: "none" | "short" | "full";
+                        maxPerSecond: number | null;
                         /**
                          * @description DISABLED: the receiver returned 410, or every delivery failed for five days. PAUSED: by you.
                          * @enum {string}
@@ -21929,6 +22394,7 @@ export interface operations {
                          * @enum {string}
                          */
                         retry: "none" | "short" | "full";
+                        maxPerSecond: number | null;
                         /**
                          * @description DISABLED: the receiver returned 410, or every delivery failed for five days. PAUSED: by you.
                          * @enum {string}
@@ -22273,7 +22739,7 @@ export interface operations {
                 since?: string;
                 /** @description ISO 8601 with offset: events before then. */
                 until?: string;
-                eventType?: "message.sent" | "message.delivered" | "message.failed" | "message.expired" | "message.cancelled" | "message.read" | "message.received" | "consent.changed" | "campaign.state" | "template.status" | "conversation.assigned" | "import.completed" | "export.completed" | "webhook.disabled";
+                eventType?: "message.accepted" | "message.sent" | "message.delivered" | "message.failed" | "message.expired" | "message.cancelled" | "message.read" | "message.received" | "consent.changed" | "campaign.state" | "template.status" | "template.category" | "conversation.assigned" | "conversation.closed" | "contact.created" | "contact.updated" | "import.completed" | "export.completed" | "credit.low" | "webhook.disabled";
             };
             header?: never;
             path: {
@@ -22293,7 +22759,7 @@ export interface operations {
                     "application/json": {
                         data: {
                             /** @enum {string} */
-                            eventType: "message.sent" | "message.delivered" | "message.failed" | "message.expired" | "message.cancelled" | "message.read" | "message.received" | "consent.changed" | "campaign.state" | "template.status" | "conversation.assigned" | "import.completed" | "export.completed" | "webhook.disabled";
+                            eventType: "message.accepted" | "message.sent" | "message.delivered" | "message.failed" | "message.expired" | "message.cancelled" | "message.read" | "message.received" | "consent.changed" | "campaign.state" | "template.status" | "template.category" | "conversation.assigned" | "conversation.closed" | "contact.created" | "contact.updated" | "import.completed" | "export.completed" | "credit.low" | "webhook.disabled";
                             messageId: string | null;
                             /**
                              * Format: uuid
@@ -22361,7 +22827,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        eventType: "message.sent" | "message.delivered" | "message.failed" | "message.expired" | "message.cancelled" | "message.read" | "message.received" | "consent.changed" | "campaign.state" | "template.status" | "conversation.assigned" | "import.completed" | "export.completed" | "webhook.disabled";
+                        eventType: "message.accepted" | "message.sent" | "message.delivered" | "message.failed" | "message.expired" | "message.cancelled" | "message.read" | "message.received" | "consent.changed" | "campaign.state" | "template.status" | "template.category" | "conversation.assigned" | "conversation.closed" | "contact.created" | "contact.updated" | "import.completed" | "export.completed" | "credit.low" | "webhook.disabled";
                         messageId: string | null;
                         /**
                          * Format: uuid
@@ -22448,7 +22914,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        eventType: "message.sent" | "message.delivered" | "message.failed" | "message.expired" | "message.cancelled" | "message.read" | "message.received" | "consent.changed" | "campaign.state" | "template.status" | "conversation.assigned" | "import.completed" | "export.completed" | "webhook.disabled";
+                        eventType: "message.accepted" | "message.sent" | "message.delivered" | "message.failed" | "message.expired" | "message.cancelled" | "message.read" | "message.received" | "consent.changed" | "campaign.state" | "template.status" | "template.category" | "conversation.assigned" | "conversation.closed" | "contact.created" | "contact.updated" | "import.completed" | "export.completed" | "credit.low" | "webhook.disabled";
                         messageId: string | null;
                         /**
                          * Format: uuid
@@ -22554,6 +23020,125 @@ export interface operations {
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
             409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    readEventFeed: {
+        parameters: {
+            query?: {
+                /** @description The `next` of an earlier response. Without it, the feed is read from its beginning. */
+                after?: string;
+                /** @description Such as `message.*,contact.created`; all without it. */
+                types?: string;
+                limit?: number;
+                /** @description Seconds to wait for an event if there is none. */
+                wait?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Envelopes as endpoints of format v2 receive them, with the same ids. */
+                        events: {
+                            [key: string]: unknown;
+                        }[];
+                        next: string | null;
+                        /** @description False: there are more events already. */
+                        caughtUp: boolean;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            410: components["responses"]["Error410"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    findEventFeed: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        enabled: boolean;
+                        since: string | null;
+                    };
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    updateEventFeed: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    enabled: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        enabled: boolean;
+                        since: string | null;
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             413: components["responses"]["Error413"];
             415: components["responses"]["Error415"];
             429: components["responses"]["Error429"];
@@ -31385,6 +31970,28 @@ export interface operations {
             };
         };
     };
+    onMessageAcceptedEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MessageAcceptedEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx within 5 seconds acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     onMessageSentEvent: {
         parameters: {
             query?: never;
@@ -31605,6 +32212,28 @@ export interface operations {
             };
         };
     };
+    onTemplateCategoryEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TemplateCategoryEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx within 5 seconds acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     onConversationAssignedEvent: {
         parameters: {
             query?: never;
@@ -31615,6 +32244,72 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["ConversationAssignedEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx within 5 seconds acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onConversationClosedEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConversationClosedEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx within 5 seconds acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onContactCreatedEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ContactCreatedEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx within 5 seconds acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onContactUpdatedEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ContactUpdatedEvent"];
             };
         };
         responses: {
@@ -31659,6 +32354,28 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["ExportCompletedEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx within 5 seconds acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onCreditLowEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreditLowEvent"];
             };
         };
         responses: {

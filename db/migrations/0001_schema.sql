@@ -66,6 +66,7 @@ CREATE TABLE account (
   default_purpose text,
   respects_calendar boolean DEFAULT false NOT NULL,
   weekly_cap smallint,
+  feed_since timestamp with time zone,
   CONSTRAINT account_pkey PRIMARY KEY (id),
   CONSTRAINT account_away_check CHECK ((away = ANY (ARRAY['held'::text, 'moved'::text]))),
   CONSTRAINT account_away_names_cell CHECK (((away IS NULL) = (cell IS NULL))),
@@ -84,6 +85,8 @@ CREATE TABLE account (
 );
 
 CREATE INDEX account_away ON account USING btree (id) WHERE (away IS NOT NULL);
+
+CREATE INDEX account_feed ON account USING btree (id) WHERE (feed_since IS NOT NULL);
 
 ALTER TABLE account ENABLE ROW LEVEL SECURITY;
 
@@ -1730,6 +1733,7 @@ CREATE TABLE message (
   tlvs bytea,
   price_category text,
   purpose text,
+  client_data jsonb,
   CONSTRAINT message_pkey PRIMARY KEY (account_id, id)
 ) PARTITION BY RANGE (id);
 
@@ -2938,10 +2942,12 @@ CREATE TABLE webhook_endpoint (
   retry text DEFAULT 'full'::text NOT NULL,
   shows_amounts boolean DEFAULT false NOT NULL,
   since timestamp with time zone DEFAULT now() NOT NULL,
+  max_per_second integer,
   CONSTRAINT webhook_endpoint_pkey PRIMARY KEY (account_id, ref),
   CONSTRAINT webhook_endpoint_check CHECK (((previous_secret IS NULL) = (previous_secret_until IS NULL))),
   CONSTRAINT webhook_endpoint_check1 CHECK (((status = 'disabled'::text) = (disabled_reason IS NOT NULL))),
   CONSTRAINT webhook_endpoint_form_check CHECK ((form = ANY (ARRAY['A'::text, 'B'::text, 'V2'::text]))),
+  CONSTRAINT webhook_endpoint_max_per_second_check CHECK ((max_per_second > 0)),
   CONSTRAINT webhook_endpoint_method_check CHECK ((method = 'POST'::text)),
   CONSTRAINT webhook_endpoint_retry_check CHECK ((retry = ANY (ARRAY['none'::text, 'short'::text, 'full'::text]))),
   CONSTRAINT webhook_endpoint_status_check CHECK ((status = ANY (ARRAY['active'::text, 'paused'::text, 'disabled'::text]))),
@@ -2978,6 +2984,28 @@ ALTER TABLE webhook_outbox ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON webhook_outbox AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 
 COMMENT ON TABLE webhook_outbox IS 'queue';
+
+CREATE TABLE webhook_published (
+  account_id bigint NOT NULL,
+  id uuid NOT NULL,
+  position xid8 DEFAULT GREATEST(pg_current_xact_id(), pg_snapshot_xmax(pg_current_snapshot())) NOT NULL,
+  seq bigint DEFAULT nextval('webhook_outbox_id_seq'::regclass) NOT NULL,
+  kind text NOT NULL,
+  status smallint,
+  message_ids uuid[] NOT NULL,
+  at timestamp with time zone[] NOT NULL,
+  errors text[] NOT NULL,
+  data jsonb,
+  CONSTRAINT webhook_published_pkey PRIMARY KEY (account_id, id)
+) PARTITION BY RANGE (id);
+
+CREATE INDEX webhook_published_position ON ONLY webhook_published USING btree (account_id, "position", seq);
+
+ALTER TABLE webhook_published ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY tenant ON webhook_published AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+
+COMMENT ON TABLE webhook_published IS 'facts';
 
 CREATE TABLE webhook_retry (
   account_id bigint NOT NULL,
@@ -3530,7 +3558,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
   opt_out, passkey, pending_sign_in, person_alias, purpose_opt_out, quality_sample, recovery_code, sender, simulated_outcome, single_sign_on,
   smpp_credential, smpp_outbox, smpp_receipt, smpp_replacement, social_profile, social_state, sticky_sender,
   template, totp_factor, traffic_day, traffic_hour, unknown_outcome, webhook_claim, webhook_delivery,
-  webhook_endpoint, webhook_outbox, webhook_retry
+  webhook_endpoint, webhook_outbox, webhook_published, webhook_retry
 TO heliograph_tenant;
 GRANT SELECT ON
   account, account_work, lookup_budget, media_copy, passed_on, single_sign_on_domain, smpp_bind
@@ -3545,7 +3573,7 @@ GRANT SELECT, INSERT, DELETE ON
   single_sign_on_claim
 TO heliograph_tenant;
 GRANT UPDATE (ip_allow_list, ip_allow_list_enforced, has_opt_outs, second_factor, default_country, number_checks, default_purpose,
-  respects_calendar, weekly_cap) ON account TO heliograph_tenant;
+  respects_calendar, weekly_cap, feed_since) ON account TO heliograph_tenant;
 GRANT INSERT (account_id, username, password_hash, role), UPDATE (password_hash, role) ON app_user TO heliograph_tenant;
 GRANT SELECT (channel, prefix, owner_id) ON conditional_route TO heliograph_tenant;
 GRANT SELECT (id, name) ON connection TO heliograph_tenant;

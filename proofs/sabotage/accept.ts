@@ -1,4 +1,5 @@
-import { accepted, COMMIT_ONE } from '../../src/messages/accept.ts';
+import { COMMIT_ONE } from '../../src/messages/accept.ts';
+import { accepted } from '../../src/messages/client-ids.ts';
 
 // The answer is sent while the commit is still under way; if the commit fails, nobody learns of it.
 COMMIT_ONE.put((commit) => (item) => {

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { createGuard, createResolve, type Guard } from '../../src/core/outbound.ts';
 import { createPoster, type Poster, type PostResult } from '../../src/core/outbound-post.ts';
-import { findUrlFault } from '../../src/webhooks/endpoints.ts';
+import { findUrlFault } from '../../src/webhooks/urls.ts';
 import { TEST_CERT } from '../../test/support/http/certificate.ts';
 import { startNameServer } from '../../test/support/http/name-server.ts';
 import { startReceiver } from '../../test/support/http/receiver.ts';

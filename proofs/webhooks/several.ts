@@ -10,7 +10,9 @@ type Wanted = {
   readonly gets: (code: number) => boolean;
 };
 
-const isFailure = (code: number): boolean => code !== 1 && code !== 3;
+/** The code of the event that the gateway has accepted a message, which only these endpoints get. */
+const TAKEN = 0;
+const isFailure = (code: number): boolean => code !== TAKEN && code !== 1 && code !== 3;
 
 /** The endpoints of one account, by the ends of their URLs. All numbers are Italian. */
 const ENDPOINTS: Readonly<Record<string, Wanted>> = {
@@ -34,9 +36,11 @@ export async function addEndpoints(client: Client, urlOf: (name: string) => stri
   return secrets;
 }
 
+const codesOf = ({ codes }: Expected): readonly number[] => [TAKEN, ...codes];
+
 /** Counts the events that the living endpoints are to get. */
 export const countWanted = (expected: readonly Expected[]): number =>
-  LIVING.reduce((sum, [, { gets }]) => sum + expected.flatMap(({ codes }) => codes.filter(gets)).length, 0);
+  LIVING.reduce((sum, [, { gets }]) => sum + expected.flatMap((one) => codesOf(one).filter(gets)).length, 0);
 
 /** Counts the events that the living endpoints have accepted. */
 export const countAccepted = (received: readonly SeveralEvent[]): number =>
@@ -74,14 +78,18 @@ export function compareSeveral(
   let outOfOrder = 0;
   for (const [name, { gets }] of LIVING) {
     const wanted = new Set(
-      expected.flatMap(({ messageId, codes }) => codes.filter(gets).map((code) => `${messageId}/${code}`)),
+      expected.flatMap((one) =>
+        codesOf(one)
+          .filter(gets)
+          .map((code) => `${one.messageId}/${code}`),
+      ),
     );
     const told = [...(accepted.get(name) ?? [])];
     missing += wanted.difference(new Set(told)).size;
     unwanted += told.filter((event) => !wanted.has(event)).length;
     const first = new Map(told.map((event, n) => [event, n]));
-    for (const { messageId, codes } of expected) {
-      const places = codes.flatMap((code) => first.get(`${messageId}/${code}`) ?? []);
+    for (const one of expected) {
+      const places = codesOf(one).flatMap((code) => first.get(`${one.messageId}/${code}`) ?? []);
       if (places.some((place, n) => place < (places[n - 1] ?? -1))) outOfOrder++;
     }
   }

@@ -4,6 +4,7 @@ import { bitOf, type Channel } from '../core/channels.ts';
 import { newId } from '../core/ids.ts';
 import { MINUTE_MS, SECOND_MS } from '../core/time.ts';
 import { insertChunks } from '../dispatch/store.ts';
+import { publishTaken } from '../messages/events.ts';
 import { insertMessages, type NewMessage, newMessage, type Queued } from '../messages/new-messages.ts';
 import { followRule } from '../messages/next-channel.ts';
 import { takeWithinCap } from '../messages/weekly-cap.ts';
@@ -185,7 +186,11 @@ export async function createMessages(step: Step, hop: number, choices: readonly 
   const queued = toQueued(campaign, made, messages);
   step.queued.push(...queued);
   // Each waits for the one before: encoding all of them at once would hold the event loop.
-  for (const slice of slices(messages, MESSAGES_PER_STATEMENT)) await insertMessages(tx, slice);
+  const isTold = step.tables.takesAccepted?.(campaign.accountId) ?? false;
+  for (const slice of slices(messages, MESSAGES_PER_STATEMENT)) {
+    await insertMessages(tx, slice);
+    if (isTold) await publishTaken(tx, slice);
+  }
   await Promise.all([
     insertChunks(
       tx,
@@ -223,6 +228,7 @@ const toNewMessage = (campaign: RunningCampaign, made: CreatedMessage): NewMessa
     refundUndelivered: made.refundUndelivered,
     priceCategory: made.channel === 'WHATSAPP' ? campaign.pricedCategory : null,
     purpose: purposeOf(campaign),
+    clientData: null,
     apiKeyId: campaign.apiKeyId,
     userId: campaign.apiKeyId === null ? campaign.userId : null,
     campaignId: campaign.id,

@@ -25,7 +25,7 @@ import type { Lookups } from '../messages/prepare.ts';
 import type { Encoding } from '../messages/smart-encoding.ts';
 import { freezeUpTo, settleFrozen } from '../money/credit.ts';
 import type { ListedPrice } from '../money/pricing.ts';
-import type { FactData } from '../webhooks/event-types.ts';
+import type { FactData } from '../webhooks/fact-types.ts';
 import { publishFacts } from '../webhooks/outbox.ts';
 import type { SendingMode } from './audience.ts';
 import type { LocalTime } from './hours.ts';

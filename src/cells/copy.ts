@@ -83,7 +83,7 @@ const OWNED_BY_OTHERS: Readonly<Record<string, (accountId: number) => Sql>> = {
 const STAYING: ReadonlySet<string> = new Set(
   (
     'conditional_route contact_upload contact_upload_part keyword_count lookup_budget passed_on price ' +
-    'quality_sample single_sign_on_state smpp_bind social_state webhook_claim'
+    'quality_sample single_sign_on_state smpp_bind social_state webhook_claim webhook_published'
   ).split(' '),
 );
 /** Rows that workers take up without a queue; without a balance, nothing is accepted. */

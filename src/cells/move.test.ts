@@ -157,7 +157,7 @@ test('every table with rows of an account is copied, put aside or named as stayi
   const rest = tables.filter((table) => !isCopied(table) && !isWork(table)).map(({ name }) => name);
   expect(rest.sort()).toEqual(
     `conditional_route contact_upload contact_upload_part keyword_count lookup_budget passed_on price quality_sample
-     single_sign_on_state smpp_bind social_state webhook_claim`.split(/\s+/),
+     single_sign_on_state smpp_bind social_state webhook_claim webhook_published`.split(/\s+/),
   );
   const queues = tables.filter((table) => table.kind === 'queue' && isCopied(table)).map(({ name }) => name);
   expect(queues.sort()).toEqual(['account_work', 'dispatch_chunk']);

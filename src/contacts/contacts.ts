@@ -6,6 +6,7 @@ import { setStatementTimeoutMinutes } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
 import { personOf } from '../core/phone.ts';
 import { setOptOuts } from '../messages/consent.ts';
+import { isWanted, publishFacts } from '../webhooks/outbox.ts';
 import { createField, listFields } from './fields.ts';
 import { claimBook, limitReached, limitsOf, updateContactCount } from './limits.ts';
 import { addToLists, listUnknownContacts, removeFromAllLists, updateNameKeys } from './list-members.ts';
@@ -42,6 +43,7 @@ export async function createContact(tx: Db, actor: Author, input: Static<typeof 
   await updateContactCount(tx, { accountId, by: 1 });
   if (row.phoneNumber !== null && input.optedOut)
     await setOptOuts(tx, actor, { phoneNumber: row.phoneNumber, channels: input.optedOut, source: 'API' });
+  await publishContacts(tx, accountId, 'contact.created', [{ ...row, id: written.id }]);
   return written.id;
 }
 
@@ -80,6 +82,26 @@ export async function changeContact(
   await updateNameKeys(tx, { accountId, contactIds: [id] });
   if (row.phoneNumber !== null && input.optedOut)
     await setOptOuts(tx, actor, { phoneNumber: row.phoneNumber, channels: input.optedOut, source: 'API' });
+  await publishContacts(tx, accountId, 'contact.updated', [{ ...row, id }]);
+}
+
+/** Publishes the contacts that were written, if the account takes such events. */
+async function publishContacts(
+  tx: Db,
+  accountId: number,
+  type: 'contact.created' | 'contact.updated',
+  written: readonly (NewContact & { readonly id: number })[],
+): Promise<void> {
+  if (written.length === 0 || !(await isWanted(tx, { accountId, type }))) return;
+  await publishFacts(
+    tx,
+    written.map(({ id, phoneNumber, email, givenFullName: fullName, firstName, lastName }) => ({
+      accountId,
+      type,
+      about: id,
+      data: { contactId: id, phoneNumber, email, fullName, firstName, lastName },
+    })),
+  );
 }
 
 /**
@@ -112,6 +134,13 @@ export async function upsertContacts(tx: Db, actor: Author, rows: readonly Upser
   const changed = written.flatMap((contact) => (contact.created ? [] : [contact.id]));
   if (changed.length > 0) await updateNameKeys(tx, { accountId, contactIds: changed });
   const byPerson = new Map(written.map((contact) => [contact.person, contact]));
+  const made = admitted.flatMap((row) => {
+    const contact = byPerson.get(personOf(row.phoneNumber));
+    return contact ? [{ ...row, ...contact }] : [];
+  });
+  const [fresh = [], known = []] = [true, false].map((isNew) => made.filter((contact) => contact.created === isNew));
+  await publishContacts(tx, accountId, 'contact.created', fresh);
+  await publishContacts(tx, accountId, 'contact.updated', known);
   return rows.map(({ phoneNumber }) => outcomeOf(byPerson.get(personOf(phoneNumber))));
 }
 

@@ -13,6 +13,7 @@ export const ERRORS = {
   not_found: [404, 'Not found'],
   method_not_allowed: [405, 'Method not allowed on this path'],
   conflict: [409, 'Conflict'],
+  gone: [410, 'No longer available'],
   too_large: [413, 'The request is too large'],
   unsupported_media_type: [415, 'Unsupported media type: send application/json'],
   range_not_satisfiable: [416, 'The requested range is outside the file'],

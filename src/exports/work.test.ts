@@ -113,7 +113,7 @@ test('a history has one line per message with the values of its record, for ever
   // Messages of the same millisecond are in the order of their ids.
   expect(lines.map((line) => line['messageId'])).toEqual(ids.toSorted());
   expect(row).toMatchObject({ status: 'COMPLETED', rows: ids.length, sizeBytes: bytes.length });
-  for (const { customerMessageId, stage: _stage, scheduledDate: _scheduledDate, ...record } of records) {
+  for (const { customerMessageId, stage: _1, scheduledDate: _2, metadata: _3, tags: _4, ...record } of records) {
     const {
       source,
       customerMessageId: reference,

@@ -375,9 +375,26 @@ const MAX_SNOOZE_MS = 366 * DAY_MS;
 
 /** Archives or unarchives a conversation, with an audit entry. Errors: 404. */
 export const setArchived = (tx: Db, actor: Author, chatId: string, archived: boolean): Promise<void> =>
-  changeConversation(tx, actor, chatId, (key) => db.updateArchived(tx, { ...key, archived }), {
-    action: archived ? 'conversation.archive' : 'conversation.unarchive',
-  });
+  changeConversation(
+    tx,
+    actor,
+    chatId,
+    (key) => moveToArchived(tx, { ...key, archived, userId: actor.userId ?? null }),
+    {
+      action: archived ? 'conversation.archive' : 'conversation.unarchive',
+    },
+  );
+
+async function moveToArchived(
+  tx: Db,
+  { userId, ...moved }: ConversationKey & { readonly archived: boolean; readonly userId: number | null },
+) {
+  const changed = await db.updateArchived(tx, moved);
+  const { accountId, chatId, archived } = moved;
+  if (changed && archived)
+    await publishFacts(tx, [{ accountId, type: 'conversation.closed', about: chatId, data: { chatId, userId } }]);
+  return changed;
+}
 
 /**
  * Assigns a conversation to a user, or to no one (null), with an audit entry. Errors: 404 when there is no such

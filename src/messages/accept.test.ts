@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { actor, addBalances, draft, freeOver } from '../../test/support/drafts.ts';
+import { registerWebhook } from '../../test/support/http/webhook.ts';
 import { listChunks, statesOf } from '../../test/support/queue.ts';
 import { reset } from '../../test/support/reset.ts';
 import { exec, many, one, sql } from '../core/db/query.ts';
@@ -100,6 +101,31 @@ describe('where routes depend on the network of a number', () => {
   });
 });
 
+test('an account whose endpoint takes it is told that a message was accepted, before all else; of others nothing is written', async () => {
+  await reset(pool, sql`TRUNCATE webhook_outbox, webhook_endpoint`);
+  await registerWebhook(pool, { accountId: 1, url: 'https://receiver.example/' });
+  await exec(pool, sql`UPDATE webhook_endpoint SET form = 'V2', kinds = '{ACCEPTED,DELIVERY}'`);
+  const own = createAccept({
+    pool,
+    tables: { ...freeOver(findRoute), takesAccepted: (accountId) => accountId === 1 },
+    waker: createWaker(pool),
+    recentMessages: recent,
+  });
+  await own.one(actor(2), draft());
+  const single = idOf(await own.one(actor(), draft()));
+  const [simulated, bulk] = (await own.many(actor(), [draft({ simulation: true }), draft()])).map(idOf);
+  const told = await many<{ kind: string; ids: string[] }>(
+    pool,
+    sql`SELECT kind, message_ids::text[] AS ids FROM webhook_outbox ORDER BY id`,
+  );
+  expect(told.map(({ kind, ids }) => [kind, ids])).toEqual([
+    ['ACCEPTED', [single]],
+    ['ACCEPTED', [simulated]],
+    ['DELIVERY', [simulated]],
+    ['ACCEPTED', [bulk]],
+  ]);
+});
+
 describe('what is accepted', () => {
   test('is committed with everything that was asked for, and wakes its connection', async () => {
     const validUntil = new Date(Date.now() + 60_000);
@@ -140,6 +166,7 @@ describe('what is accepted', () => {
       scheduled_at: null,
       content: null,
       campaign_id: null,
+      client_data: null,
       keeps_reserve: false,
       route_reason: null,
       smpp_credential_id: null,

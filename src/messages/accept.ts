@@ -14,24 +14,22 @@ import { type Charge, fitIntoCredit, freeze, isShortage, type OnceCharge } from 
 import { insertReceiptRequests, type ReceiptRequest } from '../webhooks/smpp-outbox.ts';
 import { findWindows, withFreePrices } from './billing.ts';
 import { createConsentCheck } from './consent.ts';
-import { insertTraces, type NewTrace } from './events.ts';
+import { accepted, claimClientIds, claimedId, keyOf, listClientIds } from './client-ids.ts';
+import { insertTraces, type NewTrace, publishTaken } from './events.ts';
 import { deadlinesOf, insertDeadlines } from './expiry.ts';
 import { insertFallbacks, type NewFallback } from './fallback-store.ts';
 import { jobOf } from './load.ts';
 import {
   type AnnounceDeps,
   announce,
-  type ClientIdClaim,
-  insertClientIds,
   insertMessages,
   isWhole,
-  listClientIds,
   type NewMessage,
   type Queued,
   traceAccepted,
 } from './new-messages.ts';
 import { createKnownSenders, findNetworks, type Lookups, type Prepared, prepare, type Requester } from './prepare.ts';
-import { contentHash, type Draft, type Verdict } from './read-send.ts';
+import type { Draft, Verdict } from './read-send.ts';
 import {
   firstOfEachKey,
   type IdempotentSend,
@@ -98,7 +96,13 @@ export type OnceRequest = {
 type RecordVerdicts = OnceRequest['record'];
 
 /** The chunks that a transaction has queued, and the single sends that do not wait in the queue. */
-type Stored = { readonly queued: Queued[]; readonly passed: NewMessage[]; readonly passage: Passage };
+type Stored = {
+  readonly queued: Queued[];
+  readonly passed: NewMessage[];
+  readonly passage: Passage;
+  /** True for a message of an account that takes events that its messages were accepted. */
+  readonly isTold: (message: NewMessage) => boolean;
+};
 
 /** Writes messages in a separate transaction, and adds what it has stored to `stored`. */
 type Attempt<T> = (stored: Stored) => Promise<T>;
@@ -109,6 +113,7 @@ type Attempt<T> = (stored: Stored) => Promise<T>;
  */
 export function createAccept(deps: AcceptDeps): Accept {
   const { pool, tables, express = createExpress(), tracing } = deps;
+  const isTold = ({ accountId }: NewMessage): boolean => tables.takesAccepted?.(accountId) ?? false;
   /**
    * Assumes first that the credit suffices and freezes it as the last statement, so that the balance is locked only
    * during the commit. When the credit does not suffice, everything is rolled back and repeated with the balance locked
@@ -123,7 +128,7 @@ export function createAccept(deps: AcceptDeps): Accept {
 
   /** After the commit, writes the single sends that do not wait in the queue, and wakes it for the others. */
   async function attempt<T>(work: Attempt<T>): Promise<T> {
-    const stored: Stored = { queued: [], passed: [], passage: express.begin() };
+    const stored: Stored = { queued: [], passed: [], passage: express.begin(), isTold };
     const result = await work(stored).catch((error: unknown) => {
       stored.passage.cancel(error);
       throw error;
@@ -265,11 +270,6 @@ function withRefused(prepared: readonly (Prepared | Refused)[], stored: readonly
   return prepared.map((p) => (p.kind === 'refused' ? p : (stored[next++] as Verdict)));
 }
 
-/**
- * Returns the client id that a message claims. One that follows another message has that message's id and claims none.
- */
-const claimedId = ({ message, draft }: Prepared): string | null => (draft.isFollowing ? null : message.clientId);
-
 const chargeOf = ({ message }: Prepared): Charge => ({ accountId: message.accountId, micros: message.priceMicros });
 
 /**
@@ -302,7 +302,10 @@ async function claimAndInsert(
   const { fresh: claimed, verdicts } = await withinWeeklyCap(tx, items, await claimClientIds(tx, items));
   const fresh = await withFreePrices(tx, claimed);
   const simulated = fresh.flatMap(({ message }) => (message.simulation ? [message] : []));
-  if (simulated.length > 0) await planSimulation(tx, simulated);
+  if (simulated.length > 0) {
+    await publishTaken(tx, simulated.filter(stored.isTold));
+    await planSimulation(tx, simulated);
+  }
   await Promise.all([record(tx, verdicts), insertAll(tx, fresh, stored)]);
   return verdicts;
 }
@@ -359,6 +362,8 @@ async function insertAll(tx: Db, fresh: readonly Prepared[], stored: Stored): Pr
   const fallbacks = fresh.flatMap(toFallback);
   const traces = fresh.flatMap(toTrace);
   const receipts = fresh.flatMap(toReceiptRequest);
+  // Of simulated ones before they are sent.
+  const told = messages.filter((message) => !message.simulation && stored.isTold(message));
   const batches = Array.from({ length: Math.ceil(messages.length / ROWS_PER_STATEMENT) }, (_, i) =>
     messages.slice(i * ROWS_PER_STATEMENT, (i + 1) * ROWS_PER_STATEMENT),
   );
@@ -375,6 +380,7 @@ async function insertAll(tx: Db, fresh: readonly Prepared[], stored: Stored): Pr
     ...(fallbacks.length > 0 ? [insertFallbacks(tx, fallbacks)] : []),
     ...(traces.length > 0 ? [insertTraces(tx, traces)] : []),
     ...(receipts.length > 0 ? [insertReceiptRequests(tx, receipts)] : []),
+    ...(told.length > 0 ? [publishTaken(tx, told)] : []),
     freeze(tx, fresh.map(chargeOf), messages[0]?.id ?? ''),
   ]);
 }
@@ -406,65 +412,6 @@ const toTrace = ({ message: { accountId, id }, draft: { caller, priority } }: Pr
 
 const toReceiptRequest = ({ message: { accountId, id }, draft: { smpp } }: Prepared): ReceiptRequest[] =>
   smpp ? [{ ...smpp, accountId, messageId: id, shownId: smpp.showId(id) }] : [];
-
-/** Returns the verdict on a message that is stored. */
-export const accepted = ({ message, unicode, hold }: Prepared): Verdict => ({
-  kind: 'accepted',
-  messageId: message.id,
-  parts: message.parts,
-  unicode,
-  ...(message.askedSender !== null && { sender: message.sender }),
-  ...(hold && { hold }),
-});
-
-/**
- * Claims client ids and finds repeats, inside the batch and among the stored messages: a client id in use yields the
- * first message again when the content is the same, and a conflict when it differs.
- */
-async function claimClientIds(
-  tx: Db,
-  items: readonly Prepared[],
-): Promise<{ fresh: readonly Prepared[]; verdicts: Verdict[] }> {
-  const claims = new Map<string, Claim>();
-  await mapInSlices(items, (item) => addClaim(claims, item));
-  if (claims.size === 0) return { fresh: items, verdicts: items.map(accepted) };
-  const holders = await holdersOf(tx, [...claims.values()]);
-  const verdicts = await mapInSlices(items, (item) => verdictOn(item, holders));
-  const fresh = items.filter(
-    (item) => claimedId(item) === null || holders.get(keyOf(item))?.messageId === item.message.id,
-  );
-  return { fresh, verdicts };
-}
-
-type Claim = ClientIdClaim & { readonly parts: number };
-type Holder = { readonly messageId: string; readonly contentHash: Uint8Array; readonly parts: number };
-
-const keyOf = ({ message }: Prepared): string => `${message.accountId}/${message.clientId}`;
-
-function addClaim(claims: Map<string, Claim>, item: Prepared): void {
-  const { accountId, id, parts } = item.message;
-  const clientId = claimedId(item);
-  const key = keyOf(item);
-  if (clientId !== null && !claims.has(key))
-    claims.set(key, { accountId, clientId, messageId: id, contentHash: contentHash(item.draft), parts });
-}
-
-async function holdersOf(tx: Db, claims: readonly Claim[]): Promise<Map<string, Holder>> {
-  const won = await insertClientIds(tx, claims);
-  const lost = claims.filter((claim) => !won.has(claim.messageId));
-  const held = lost.length > 0 ? await listClientIds(tx, lost) : [];
-  const winners = claims.filter((claim) => won.has(claim.messageId));
-  return new Map([...winners, ...held].map((h) => [`${h.accountId}/${h.clientId}`, h]));
-}
-
-function verdictOn(item: Prepared, holders: ReadonlyMap<string, Holder>): Verdict {
-  const holder = claimedId(item) === null ? undefined : holders.get(keyOf(item));
-  if (!holder || holder.messageId === item.message.id) return accepted(item);
-  const same = Buffer.compare(holder.contentHash, contentHash(item.draft)) === 0;
-  return same
-    ? { kind: 'accepted', messageId: holder.messageId, parts: holder.parts, unicode: item.unicode }
-    : { kind: 'conflict' };
-}
 
 /**
  * Makes a chunk for up to 1,000 messages of the same account, route, priority and time, in the order of the request.

@@ -4,7 +4,13 @@ import { as, columns, type Db, many, type RowOf, sql, textArray } from '../core/
 import { callingCodeOf, DEFAULT_NUMBER_RULES, type NumberRules, numberForPrefix, personOf } from '../core/phone.ts';
 import { takeAllowance } from '../money/free-allowance.ts';
 import { listPricesOf, PRICE_CATEGORIES, type PriceCategory, type PriceWindow } from '../money/prices.ts';
-import { type ListedPrice, type MessagePrice, narrowPrices, type PriceQuery } from '../money/pricing.ts';
+import {
+  type FindPrice,
+  type ListedPrice,
+  type MessagePrice,
+  narrowPrices,
+  type PriceQuery,
+} from '../money/pricing.ts';
 import { findUsableSender, type UsableSender } from '../routing/senders.ts';
 import { isTemplateContent, placeholdersOf, type StoredContent } from '../templates/content.ts';
 import { findUsableTemplate, type Template } from '../templates/store.ts';
@@ -269,6 +275,12 @@ export type FreePrice = {
   /** Messages of each number in a month. */
   readonly perNumber: number;
 };
+
+/** Returns the price of a service message on WhatsApp within the free allowance; null for any other message. */
+export const freePriceOf = (findPrice: FindPrice, query: PriceQuery): MessagePrice | null =>
+  query.channel === 'WHATSAPP' && query.categories?.[0] === 'service'
+    ? findPrice({ ...query, windows: ['FREE', ...(query.windows ?? [])] })
+    : null;
 
 type Priced = { readonly free?: FreePrice; readonly message: NewMessage };
 

@@ -3,7 +3,7 @@ import { bigint, input, insertRows, json, rowsOf, text, timestamptz, uuid } from
 import { as, columns, type Db, exec, many, plainArray, type RowOf, sql } from '../core/db/query.ts';
 import { STATUS } from '../core/message-state.ts';
 import type { Result } from '../dispatch/commit.ts';
-import type { NewWebhookEvent } from '../webhooks/events.ts';
+import { ACCEPTED_KIND, type NewWebhookEvent } from '../webhooks/events.ts';
 import { publishEvents } from '../webhooks/outbox.ts';
 import type { NewMessage } from './new-messages.ts';
 import { type MessageRead, messagesByKey, type StateMove } from './store.ts';
@@ -24,6 +24,16 @@ const toEvent = ({ accountId, messageId, outcome }: Result): NewWebhookEvent => 
   status: outcome.kind === 'refused' ? STATUS[outcome.status] : STATUS.ACCEPTED,
   error: outcome.kind === 'refused' ? outcome.text : null,
 });
+
+/**
+ * Publishes that the gateway has accepted messages, of accounts that take such events. The statement is sent before this
+ * returns, as a `burst` needs it.
+ */
+export const publishTaken = (tx: Db, messages: readonly NewMessage[]): Promise<void> =>
+  publishEvents(
+    tx,
+    messages.map(({ accountId, id }) => ({ accountId, kind: ACCEPTED_KIND, messageId: id })),
+  );
 
 /** Publishes that messages were accepted without a carrier, as simulated ones are. */
 export const publishAccepted = (tx: Db, messages: readonly NewMessage[]): Promise<void> =>

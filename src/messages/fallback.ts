@@ -247,9 +247,15 @@ async function recordNext(tx: Db, { message, next }: DueMessage, { id, text }: {
   ]);
 }
 
+/** Returns the data of a message that the one after it inherits. */
+const inheritedBy = (message: db.FallbackMessage) => ({
+  ...inheritedOf(message),
+  clientData: { ...message.clientData, fallbackOf: message.id },
+});
+
 const toDraft = ({ message, next: { channel, sender, body, content, respectCalendar }, later }: DueMessage): Draft =>
   newDraft({
-    ...inheritedOf(message),
+    ...inheritedBy(message),
     channel,
     sender,
     body,
@@ -262,7 +268,7 @@ const toDraft = ({ message, next: { channel, sender, body, content, respectCalen
 
 const toRejected = ({ message, next: { channel, sender, body, content } }: DueMessage): NewMessage =>
   newMessage({
-    ...inheritedOf(message),
+    ...inheritedBy(message),
     accountId: message.accountId,
     id: newId(),
     channel,

@@ -10,7 +10,7 @@ import { idempotentTx } from '../core/http/idempotency.ts';
 import type { Guard } from '../core/outbound.ts';
 import type { Outbound } from '../core/outbound-post.ts';
 import { id, instant, orNull, purposeSchema } from '../core/schema.ts';
-import { findUrlFault } from '../webhooks/endpoints.ts';
+import { findUrlFault } from '../webhooks/urls.ts';
 import { consentWordOf } from './consent.ts';
 import { type KeywordRule, RULE } from './keyword-store.ts';
 import { ANY_KEYWORD, kindOfTarget, MAX_KEYWORD_LENGTH, plainText } from './keywords.ts';

@@ -7,19 +7,19 @@ import {
   json,
   once,
   type RowColumns,
-  rowsOf,
   smallint,
   text,
   timestamptz,
   uuid,
 } from '../core/db/columns.ts';
-import { as, columns, type Db, exec, many, onePlan, type RowOf, sql } from '../core/db/query.ts';
+import { as, columns, type Db, exec, onePlan, type RowOf } from '../core/db/query.ts';
 import { timeOfId } from '../core/ids.ts';
 import type { Tracing } from '../core/tracing.ts';
 import { isUrgent } from '../dispatch/held.ts';
 import type { Waker } from '../dispatch/pump.ts';
 import type { NewChunk } from '../dispatch/store.ts';
 import type { StoredContent } from '../templates/content.ts';
+import type { ClientData } from '../webhooks/urls.ts';
 
 /** A chunk of the queue and its messages, in the order of its ids. */
 export type Queued = { readonly chunk: NewChunk; readonly messages: readonly NewMessage[] };
@@ -167,6 +167,8 @@ export type NewMessage = {
   readonly priceCategory: string | null;
   /** Null if it has none. */
   readonly purpose: Purpose | null;
+  /** Data that the client gets back with its events and records; null if none. */
+  readonly clientData: ClientData | null;
   /** The API key that requested the message; null when a person with a password did. */
   readonly apiKeyId: number | null;
   /** The person who requested the message; null when an API key did. */
@@ -218,6 +220,7 @@ export const newMessage = ({
   scheduledAt = null,
   priceCategory,
   purpose,
+  clientData,
   campaignId = null,
   keepsReserve = false,
   accountId,
@@ -260,6 +263,7 @@ export const newMessage = ({
   refundUndelivered,
   priceCategory,
   purpose,
+  clientData,
   apiKeyId,
   userId,
   smppCredentialId,
@@ -275,6 +279,7 @@ export const INHERITED = columns({
   simulation: as<boolean>('m.simulation'),
   validUntil: as<Date | null>('m.valid_until'),
   purpose: as<Purpose | null>('m.purpose'),
+  clientData: as<ClientData | null>('m.client_data'),
 });
 export type Inherited = RowOf<typeof INHERITED>;
 
@@ -286,6 +291,7 @@ export const inheritedOf = ({
   simulation,
   validUntil,
   purpose,
+  clientData,
 }: Inherited): Inherited => ({
   clientId,
   source,
@@ -293,6 +299,7 @@ export const inheritedOf = ({
   simulation,
   validUntil,
   purpose,
+  clientData,
 });
 
 // Accessors, because this is the hottest insert: reading fields by key takes 0.1 µs more per message.
@@ -322,6 +329,7 @@ const MESSAGE_FIELDS: RowColumns<NewMessage> = once({
   refundUndelivered: boolean((r) => r.refundUndelivered),
   priceCategory: text((r) => r.priceCategory),
   purpose: text((r) => r.purpose),
+  clientData: json((r) => r.clientData && JSON.stringify(r.clientData)),
   apiKeyId: bigint((r) => r.apiKeyId),
   userId: bigint((r) => r.userId),
   smppCredentialId: bigint((r) => r.smppCredentialId),
@@ -333,67 +341,3 @@ const MESSAGE_FIELDS: RowColumns<NewMessage> = once({
 export async function insertMessages(db: Db, rows: readonly NewMessage[]): Promise<void> {
   await exec(db, onePlan(insertRows('message', rows, MESSAGE_FIELDS)));
 }
-
-/** A client id that a message takes for 24 hours. `contentHash` shows whether a repeat requests the same message. */
-export type ClientIdClaim = {
-  readonly accountId: number;
-  readonly clientId: string;
-  readonly messageId: string;
-  readonly contentHash: Uint8Array;
-};
-
-/**
- * Takes client ids for 24 hours. Returns the message ids whose client id was free or had been taken more than 24 hours
- * ago; `listClientIds` finds the holders of the others. No client id may occur twice in one call.
- */
-export async function insertClientIds(db: Db, claims: readonly ClientIdClaim[]): Promise<Set<string>> {
-  const rows = await many<{ messageId: string }>(
-    db,
-    sql`${insertRows(
-      'client_message_id AS c',
-      claims,
-      { accountId: bigint, clientId: text, messageId: uuid, contentHash: bytea },
-      { created_at: sql`now()` },
-    )}
-        ORDER BY u.account_id, u.client_id
-        ON CONFLICT (account_id, client_id) DO UPDATE
-          SET message_id = excluded.message_id, content_hash = excluded.content_hash, created_at = excluded.created_at,
-              newest_id = NULL
-          WHERE c.created_at < now() - interval '24 hours'
-        RETURNING c.message_id AS "messageId"`,
-  );
-  return new Set(rows.map((row) => row.messageId));
-}
-
-const CLIENT_ID_HOLDER = columns({
-  accountId: as<number>('c.account_id'),
-  clientId: as<string>('c.client_id'),
-  messageId: as<string>('c.message_id'),
-  contentHash: as<Buffer>('c.content_hash'),
-  parts: as<number>('m.parts'),
-});
-/** The message that holds a client id. */
-type ClientIdHolder = RowOf<typeof CLIENT_ID_HOLDER>;
-
-/**
- * Lists the messages that hold these client ids. Ids that were taken more than 24 hours ago are omitted. Each id is
- * looked up by its keys, whatever the planner expects: for an account that the statistics do not know yet it joined all
- * ids of the account with all its messages, which took a minute for 10,000.
- */
-export const listClientIds = (
-  db: Db,
-  keys: readonly { accountId: number; clientId: string }[],
-): Promise<ClientIdHolder[]> =>
-  many(
-    db,
-    sql`SELECT ${CLIENT_ID_HOLDER}
-        FROM ${rowsOf(keys, {
-          account_id: bigint((k) => k.accountId),
-          client_id: text((k) => k.clientId),
-        })} AS u
-        CROSS JOIN LATERAL (
-          SELECT * FROM client_message_id i WHERE i.account_id = u.account_id AND i.client_id = u.client_id
-            AND i.created_at >= now() - interval '24 hours' OFFSET 0) AS c
-        CROSS JOIN LATERAL (
-          SELECT k.parts FROM message k WHERE k.account_id = c.account_id AND k.id = c.message_id OFFSET 0) AS m`,
-  );

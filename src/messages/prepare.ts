@@ -7,7 +7,7 @@ import { newId, newSingleId } from '../core/ids.ts';
 import { DEFAULT_NUMBER_RULES, type NumberRules } from '../core/phone.ts';
 import type { OnUnknown } from '../dispatch/store.ts';
 import { findBalance } from '../money/credit.ts';
-import type { FindPrice, MessagePrice, PriceQuery } from '../money/pricing.ts';
+import type { FindPrice } from '../money/pricing.ts';
 import { faultOf } from '../routing/choice.ts';
 import type { DltTemplates } from '../routing/dlt-templates.ts';
 import { type NetworkFinder, type NetworkOf, NO_NETWORK } from '../routing/number-lookups.ts';
@@ -24,7 +24,7 @@ import {
 import { countParts, fitOneMessage, roomBeside } from '../smpp/text.ts';
 import { decodeTlvs, encodeTlvs } from '../smpp/wire.ts';
 import { isStorable } from '../templates/content.ts';
-import { billingOf, type FreePrice, NO_WINDOWS, purposeOfContent, type WindowsOf } from './billing.ts';
+import { billingOf, type FreePrice, freePriceOf, NO_WINDOWS, purposeOfContent, type WindowsOf } from './billing.ts';
 import { type Hold, holdOf, isUnderLaws, type Limits, placeOf } from './calendar.ts';
 import { type IsOptedOut, readDestination } from './consent.ts';
 import type { NewMessage } from './new-messages.ts';
@@ -47,6 +47,8 @@ export type Lookups = {
   readonly networks: NetworkFinder;
   readonly tlvTags: TlvTags;
   readonly dltTemplates: DltTemplates;
+  /** Returns true if the account takes events that messages were accepted; omitted: none does. */
+  readonly takesAccepted?: (accountId: number) => boolean;
   /** The clock of the calendar; omitted: that of the machine. */
   readonly now?: () => Date;
 };
@@ -223,12 +225,6 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
     },
   ],
 ];
-
-/** Returns the price of a service message on WhatsApp within the free allowance; null for any other message. */
-const freePriceOf = (findPrice: FindPrice, query: PriceQuery): MessagePrice | null =>
-  query.channel === 'WHATSAPP' && query.categories?.[0] === 'service'
-    ? findPrice({ ...query, windows: ['FREE', ...(query.windows ?? [])] })
-    : null;
 
 /**
  * Returns the properties of a message on which routes depend. Messages with a user data header are parts of a longer
@@ -423,6 +419,7 @@ const toMessage = (by: Examiner, draft: Draft, id: string): NewMessage => ({
   refundUndelivered: false,
   priceCategory: null,
   purpose: purposeOf(by, draft),
+  clientData: draft.clientData,
   apiKeyId: by.keyId ?? null,
   userId: by.keyId === null ? (by.userId ?? null) : null,
   smppCredentialId: by.smppCredentialId ?? null,

@@ -11,6 +11,7 @@ import type { Shortage } from '../money/credit.ts';
 import { isInGroup, udhFault } from '../smpp/text.ts';
 import type { StoredContent } from '../templates/content.ts';
 import type { ReceiptRequest } from '../webhooks/smpp-outbox.ts';
+import type { ClientData } from '../webhooks/urls.ts';
 import type { BilledTemplate } from './billing.ts';
 import type { Hold } from './calendar.ts';
 import type { NextChannel } from './fallback-store.ts';
@@ -54,6 +55,25 @@ export function readMessageServer(body: MessageServerIn, now: Date, maxScheduleD
   });
 }
 
+/** Fields of all sends that a client gets back with its events and records. */
+type ClientFields = {
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
+  readonly tags?: readonly string[] | undefined;
+  readonly callbackUrl?: string | undefined;
+};
+
+/** Reads them as fields of a draft; most sends have none. */
+export function clientDataOf({ metadata = {}, tags = [], callbackUrl }: ClientFields): Partial<Draft> {
+  const clientData = {
+    ...(Object.keys(metadata).length > 0 && { metadata }),
+    ...(tags.length > 0 && { tags }),
+  };
+  return {
+    ...(Object.keys(clientData).length > 0 && { clientData }),
+    ...(callbackUrl !== undefined && { callbackUrl }),
+  };
+}
+
 /** Fields that both bodies have in common. */
 type SendOptions = Pick<
   MessageServerIn,
@@ -67,6 +87,7 @@ type SendOptions = Pick<
   | 'purpose'
   | 'respectCalendar'
   | 'encoding'
+  | keyof ClientFields
 >;
 
 /** Returns the text with its placeholders filled, if the request has values for any. */
@@ -88,6 +109,7 @@ function optionsOfSend(options: SendOptions, now: Date) {
     purpose: options.purpose,
     respectCalendar: options.respectCalendar,
     encoding: options.encoding,
+    ...clientDataOf(options),
   };
 }
 
@@ -158,6 +180,11 @@ export function readBulk(bulk: BulkIn, now: Date, maxScheduleDays?: number): Dra
       encoding: bulk.encoding,
       ...contentOf(message),
       ...optionsOf(bulk),
+      ...clientDataOf({
+        metadata: message.metadata ?? bulk.metadata,
+        tags: message.tags ?? bulk.tags,
+        callbackUrl: bulk.callbackUrl,
+      }),
     });
     return message.destinations.map((destination, i) => ({
       ...shared,
@@ -253,6 +280,10 @@ export type Draft = {
   readonly nextChannels?: readonly NextChannel[];
   /** True if it follows another message, which holds the client id. */
   readonly isFollowing?: boolean;
+  /** Data that the client gets back with events and records. */
+  readonly clientData: ClientData | null;
+  /** URL for the events of the message; the route finds the endpoint at that host (`findCallback`). */
+  readonly callbackUrl?: string;
   /** The caller's decision about the trace of a single message; undefined if not set. */
   readonly caller?: Caller | undefined;
   /** Receipts that the SMPP client requested, and the id that it was told. Null or undefined if it sent over HTTP. */
@@ -269,6 +300,7 @@ type WithDefault =
   | 'wantReceipt'
   | 'validUntil'
   | 'scheduledAt'
+  | 'clientData'
   | 'priority';
 
 /**
@@ -283,6 +315,7 @@ export const newDraft = (fields: Omit<Draft, WithDefault> & Partial<Pick<Draft, 
   wantReceipt: true,
   validUntil: null,
   scheduledAt: null,
+  clientData: null,
   priority: 0,
   ...fields,
 });
@@ -349,7 +382,7 @@ export const reasonOf = ({ refusal, shortage, hint }: Extract<Verdict, { kind: '
 export function contentHash(draft: Draft): Buffer {
   const { channel, destination, sender, body, content, binary, dataCoding, tlvs, udh, simulation, nextChannels } =
     draft;
-  const { purpose, encoding } = draft;
+  const { purpose, encoding, clientData, callbackUrl } = draft;
   const number = /^[+\d(]/.test(destination) ? destination.replace(/[\s().\-/]/g, '') : destination;
   const hash = createHash('sha256').update(JSON.stringify([channel, number, sender, body, simulation]));
   if (content) hash.update(JSON.stringify(content));
@@ -359,6 +392,8 @@ export function contentHash(draft: Draft): Buffer {
   if (tlvs) hash.update('\0').update(tlvs);
   if (purpose) hash.update(`\0${purpose}`);
   if (encoding) hash.update(`\0${encoding}`);
+  if (clientData || callbackUrl !== undefined)
+    hash.update(`\0${JSON.stringify([clientData?.metadata, clientData?.tags, callbackUrl])}`);
   if (dataCoding !== undefined && isInGroup(dataCoding)) hash.update(`\0${dataCoding}`);
   return hash.digest();
 }

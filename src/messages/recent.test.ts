@@ -15,6 +15,7 @@ const message = (id: string, body = 'Hello'): NewMessage =>
     body,
     priceCategory: null,
     purpose: null,
+    clientData: null,
     priceMicros: 0,
     refundUndelivered: false,
     apiKeyId: null,

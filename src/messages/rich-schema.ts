@@ -5,6 +5,7 @@ import type { WantedFile } from '../media/media.ts';
 import { mediaReference } from '../media/store.ts';
 import { RcsBody, trafficType } from '../templates/schema.ts';
 import {
+  clientFields,
   clientIdFields,
   Fallback,
   held,
@@ -160,6 +161,7 @@ const mediaOf = ({ type, link: from, mediaId: id, caption: captionText, fileName
 const shared = {
   destination: PhoneNumber,
   ...clientIdFields,
+  ...clientFields,
   ...purposeFields,
   enableNotification: Type.Optional(
     Type.Boolean({ description: 'Ask for a delivery receipt (default true; always with a fallback).' }),

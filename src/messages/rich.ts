@@ -30,6 +30,7 @@ import type { NextChannel } from './fallback-store.ts';
 import { followRule } from './next-channel.ts';
 import { MAX_PARTS } from './prepare.ts';
 import {
+  clientDataOf,
   clientIdFaults,
   clientIdOf,
   type Draft,
@@ -134,6 +135,9 @@ type Shared = Pick<
   | 'simulation'
   | 'purpose'
   | 'respectCalendar'
+  | 'metadata'
+  | 'tags'
+  | 'callbackUrl'
 >;
 
 function scheduleFaults({ scheduledDate }: Shared, now: Date, maxScheduleDays?: number): FieldError[] {
@@ -158,6 +162,7 @@ function sharedFields(input: Shared, now: Date, nextChannels: readonly NextChann
     scheduledAt,
     purpose: input.purpose,
     respectCalendar: input.respectCalendar,
+    ...clientDataOf(input),
   };
 }
 

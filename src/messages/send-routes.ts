@@ -15,14 +15,23 @@ import { claimKey, insertAnswers, type Key, type SealedAnswer } from '../core/id
 import type { AmountReader } from '../core/money.ts';
 import type { Clock } from '../core/time.ts';
 import type { Tracing } from '../core/tracing.ts';
+import { findCallback } from '../webhooks/endpoints.ts';
 import type { Accept, OnceRequest } from './accept.ts';
 import { cancelMessage } from './cancellation.ts';
-import { readBulk, readMessageServer, readSend, type Verdict } from './read-send.ts';
+import { type Draft, readBulk, readMessageServer, readSend, type Verdict } from './read-send.ts';
 import { readRcsSend, readWhatsappSend } from './rich.ts';
 import * as schemaRich from './rich-schema.ts';
 import { type PreviewRouteDeps, previewRoutes } from './send-preview.ts';
 import * as db from './send-response.ts';
-import { answerBulk, answerMessageServer, answerRich, answerSend, idempotentSend, toResult } from './send-response.ts';
+import {
+  answerBulk,
+  answerMessageServer,
+  answerRich,
+  answerSend,
+  type IdempotentSend,
+  idempotentSend,
+  toResult,
+} from './send-response.ts';
 import type { BulkIn, BulkOut } from './send-schema.ts';
 import * as schema from './send-schema.ts';
 import { findRecords } from './status.ts';
@@ -50,6 +59,24 @@ const readOne = (body: SendBody, { clock, config: { maxScheduleDays } }: Pick<Se
 const answerOne = (actor: Actor, body: SendBody, verdict: Verdict) =>
   isSend(body) ? answerSend(actor, body, verdict) : answerMessageServer(actor, body, verdict);
 
+/** Finds the endpoint for the `callbackUrl` of drafts of one request, if it has one. Errors: 400 naming it. */
+async function withCallback(pool: Pool, actor: Actor, drafts: Draft[]): Promise<Draft[]> {
+  const url = drafts[0]?.callbackUrl;
+  if (url === undefined) return drafts;
+  const callback = await findCallback(tenant(pool, actor), { accountId: actor.accountId, url });
+  return drafts.map((draft) => ({ ...draft, clientData: { ...draft.clientData, callback } }));
+}
+
+async function acceptOne(
+  { accept, pool }: Pick<SendRouteDeps, 'accept' | 'pool'>,
+  actor: Actor,
+  draft: Draft,
+  idempotency?: IdempotentSend,
+): Promise<Verdict> {
+  const [ready = draft] = draft.callbackUrl === undefined ? [] : await withCallback(pool, actor, [draft]);
+  return accept.one(actor, ready, idempotency);
+}
+
 /** The send of one SMS, which most requests are. */
 export const directSend = (deps: SendRouteDeps): DirectRoute => ({
   path: SEND,
@@ -59,7 +86,7 @@ export const directSend = (deps: SendRouteDeps): DirectRoute => ({
   read(document) {
     const body = document as SendBody;
     const draft = readOne(body, deps);
-    return async (actor) => answerOne(actor, body, await deps.accept.one(actor, draft));
+    return async (actor) => answerOne(actor, body, await acceptOne(deps, actor, draft));
   },
 });
 
@@ -95,7 +122,7 @@ export function sendingRoutes(app: App, deps: SendRouteDeps): void {
       const draft = readOne(body, deps);
       const answer = (verdict: Verdict) => answerOne(actor, body, verdict);
       const traced = tracing ? { ...draft, caller: tracing.callerOf(headers) } : draft;
-      return answer(await accept.one(actor, traced, pendingAnswer && idempotentSend(pendingAnswer, answer)));
+      return answer(await acceptOne(deps, actor, traced, pendingAnswer && idempotentSend(pendingAnswer, answer)));
     }),
   });
 
@@ -162,7 +189,7 @@ type RichRouteDeps = PlatformDeps & {
 
 /** Registers the routes of single sends on WhatsApp and RCS. */
 export function richMessageRoutes(app: App, deps: RichRouteDeps): void {
-  const { accept, clock, config, pool, tracing } = deps;
+  const { clock, config, pool, tracing } = deps;
   const readWhatsapp = (actor: Actor, body: Type.Static<typeof schemaRich.WhatsappSendIn>) =>
     readWhatsappSend(tenant(pool, actor), actor, body, clock.now(), config.maxScheduleDays);
   const readRcs = (actor: Actor, body: Type.Static<typeof schemaRich.RcsSendIn>) =>
@@ -192,7 +219,7 @@ export function richMessageRoutes(app: App, deps: RichRouteDeps): void {
         return { ...rest, results: { whatsapp: result } };
       };
       const traced = tracing ? { ...draft, caller: tracing.callerOf(request.headers) } : draft;
-      return answer(await accept.one(actor, traced, pendingAnswer && idempotentSend(pendingAnswer, answer)));
+      return answer(await acceptOne(deps, actor, traced, pendingAnswer && idempotentSend(pendingAnswer, answer)));
     }),
   });
 
@@ -218,7 +245,7 @@ export function richMessageRoutes(app: App, deps: RichRouteDeps): void {
         return { ...rest, results: { rcs: result } };
       };
       const traced = tracing ? { ...draft, caller: tracing.callerOf(request.headers) } : draft;
-      return answer(await accept.one(actor, traced, pendingAnswer && idempotentSend(pendingAnswer, answer)));
+      return answer(await acceptOne(deps, actor, traced, pendingAnswer && idempotentSend(pendingAnswer, answer)));
     }),
   });
 }
@@ -252,7 +279,7 @@ export async function sendBulk(
 ): Promise<Answer> {
   refuseTooMany(bulk);
   if (bulk.globalId !== undefined) return sendGlobal(deps, actor, bulk, { globalId: bulk.globalId, pendingAnswer });
-  const drafts = readBulk(bulk, deps.clock.now(), deps.maxScheduleDays);
+  const drafts = await readBulkDrafts(deps, actor, bulk);
   const verdicts = pendingAnswer
     ? await deps.accept.once(actor, drafts, onceByKey(actor, bulk, pendingAnswer))
     : await deps.accept.many(actor, drafts);
@@ -270,16 +297,20 @@ async function answerInTurn(...results: Parameters<typeof answerBulk>): Promise<
 
 type Ids = { readonly globalId: string; readonly pendingAnswer: PendingBulkAnswer | undefined };
 
+const readBulkDrafts = ({ pool, clock, maxScheduleDays }: BulkDeps, actor: Actor, bulk: BulkIn): Promise<Draft[]> =>
+  withCallback(pool, actor, readBulk(bulk, clock.now(), maxScheduleDays));
+
 async function sendGlobal(
-  { pool, accept, clock, maxScheduleDays }: BulkDeps,
+  deps: BulkDeps,
   actor: Actor,
   bulk: BulkIn,
   { globalId, pendingAnswer }: Ids,
 ): Promise<Answer> {
+  const { pool } = deps;
   const request = { accountId: actor.accountId, globalId, bodyHash: hashOf(bulk) };
   const earlier = await findAnswer(pool, request, actor, bulk);
   const once = pendingAnswer ? both(onceById(request), onceByKey(actor, bulk, pendingAnswer)) : onceById(request);
-  const verdicts = earlier ? null : await accept.once(actor, readBulk(bulk, clock.now(), maxScheduleDays), once);
+  const verdicts = earlier ? null : await deps.accept.once(actor, await readBulkDrafts(deps, actor, bulk), once);
   if (verdicts) return answerInTurn(actor, bulk, verdicts.map(toResult));
   const answer = earlier ?? (await findAnswer(pool, request, actor, bulk));
   if (!answer) throw new AppError('unavailable');

@@ -80,6 +80,32 @@ export const purposeFields = {
   ),
 };
 
+/** Fields of all sends that a client gets back. */
+export const clientFields = {
+  metadata: Type.Optional(
+    Type.Record(Type.String({ pattern: '^[A-Za-z0-9_.-]{1,40}$' }), Type.String({ maxLength: 255 }), {
+      maxProperties: 10,
+      description:
+        'Up to 10 values of your own, such as an order number, which come back in events of format v2, the status and the timeline.',
+    }),
+  ),
+  tags: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 50 }), {
+      maxItems: 10,
+      uniqueItems: true,
+      description: 'Up to 10 words of your own, which come back as `metadata` does.',
+    }),
+  ),
+  callbackUrl: Type.Optional(
+    Type.String({
+      maxLength: 2048,
+      description:
+        'Where the events of this message go instead of the URL of an endpoint at the same host, which must exist: types, ' +
+        'filters, secret and retries are those of the oldest endpoint at that host.',
+    }),
+  ),
+};
+
 /** The parameters of SMPP that a message brings. */
 export const Tlvs = Type.Array(
   Type.Object({
@@ -128,6 +154,7 @@ const sendOptions = {
   ...purposeFields,
   encoding: Type.Optional(encodingSchema),
   tlvs: Type.Optional(Tlvs),
+  ...clientFields,
 };
 
 /** The specification's body of a send. */
@@ -232,6 +259,7 @@ export const BulkIn = Type.Object({
   enableDelivery: Type.Optional(Type.Boolean({ description: 'Ask for delivery receipts (default true).' })),
   ...purposeFields,
   encoding: Type.Optional(encodingSchema),
+  ...clientFields,
   messages: Type.Array(
     Type.Object({
       destinations: Type.Array(Type.String(), { minItems: 1 }),
@@ -246,6 +274,8 @@ export const BulkIn = Type.Object({
       udhData: Type.Optional(Hex(`User data header in hex, for \`body\` or \`hexBody\`, ${HEADER_RULES}`)),
       validityPeriod: ValidityPeriod,
       purpose: purposeFields.purpose,
+      metadata: clientFields.metadata,
+      tags: clientFields.tags,
       // In here it would be overlooked, and the message would really be sent.
       simulation: Type.Optional(
         Type.Never({ 'x-message': 'applies to the whole request: write it next to messages, not inside one' }),

@@ -6,7 +6,8 @@ import { newMessage } from '../../test/support/queue.ts';
 import { exec, sql } from '../core/db/query.ts';
 import { timeOfId } from '../core/ids.ts';
 import { STATUS, STATUS_NAMES, type StatusName } from '../core/message-state.ts';
-import { insertClientIds, insertMessages } from './new-messages.ts';
+import { insertClientIds } from './client-ids.ts';
+import { insertMessages } from './new-messages.ts';
 import {
   findRecord,
   findRecords,
@@ -91,6 +92,7 @@ const record = (more: Partial<MessageRecord> = {}): MessageRecord => ({
   costMicros: 61_500,
   campaignId: null,
   purpose: null,
+  clientData: null,
   scheduledAt: null,
   isScheduled: false,
   possibleDuplicate: null,

@@ -18,8 +18,19 @@ import { describeStatus, isFinal, nameOfStatus, STATUS, STATUS_NAMES, type Statu
 import { type AmountReader, amountFor, shownAmount } from '../core/money.ts';
 import { channelName, instant, orNull, purposeSchema } from '../core/schema.ts';
 import { formatScheduledDate } from '../core/time.ts';
+import type { ClientData } from '../webhooks/urls.ts';
 
 const Status = Type.Enum([...STATUS_NAMES], { type: 'string' });
+
+/** Fields that only messages have whose client gave them. */
+const Given = {
+  metadata: Type.Optional(Type.Record(Type.String(), Type.String(), { description: 'As given with the send.' })),
+  tags: Type.Optional(Type.Array(Type.String(), { description: 'As given with the send.' })),
+};
+export const givenOf = ({ clientData }: { readonly clientData: ClientData | null }) => ({
+  ...(clientData?.metadata && { metadata: clientData.metadata }),
+  ...(clientData?.tags && { tags: [...clientData.tags] }),
+});
 
 export const StatusRecord = Type.Object({
   messageId: Type.String(),
@@ -47,6 +58,7 @@ export const StatusRecord = Type.Object({
   ),
   campaignId: orNull(Type.Integer({ description: 'Null when the message belongs to no campaign.' })),
   purpose: orNull(purposeSchema('Null when it has none.')),
+  ...Given,
   possibleDuplicate: Type.Boolean({
     description:
       'True if it was sent again because the first submit was never answered: the person may receive it twice.',
@@ -161,6 +173,7 @@ export const Timeline = Type.Object({
   messageId: Type.String(),
   customerMessageId: orNull(Type.String()),
   channel: channelName(),
+  ...Given,
   events: Type.Array(TimelineEvent, { description: 'The events in the order in which they happened.' }),
 });
 
@@ -232,6 +245,7 @@ export function toStatusRecord(record: MessageRecord, reader: AmountReader): Sta
     price: amountFor(reader, record.costMicros),
     campaignId: record.campaignId,
     purpose: record.purpose,
+    ...givenOf(record),
     possibleDuplicate: record.possibleDuplicate ?? false,
     errorCode: record.errorCode,
     errorMessage: record.errorText,
@@ -308,6 +322,7 @@ const RECORD = columns({
   costMicros: as<number>('CASE WHEN s.credit_returned THEN 0 ELSE m.price_micros END'),
   campaignId: as<number | null>('m.campaign_id'),
   purpose: as<Purpose | null>('m.purpose'),
+  clientData: as<ClientData | null>('m.client_data'),
   scheduledAt: as<Date | null>('m.scheduled_at'),
   /** True if its scheduled time is in the future. */
   isScheduled: as<boolean>('coalesce(m.scheduled_at > now(), false)'),
@@ -382,6 +397,7 @@ const MESSAGE_HISTORY = columns({
   clientId: as<string | null>('m.client_id'),
   channel: as<Channel>('m.channel'),
   simulation: as<boolean>('m.simulation'),
+  clientData: as<ClientData | null>('m.client_data'),
   sender: as<string>('m.sender'),
   /** The requested sender, if it was replaced. */
   askedSender: as<string | null>('m.asked_sender'),

@@ -16,6 +16,7 @@ import {
   findNetworkStatus,
   findRecord,
   findRecords,
+  givenOf,
   listPartHistory,
   type MessageHistory,
   type PartHistory,
@@ -206,6 +207,7 @@ function toTimeline(
     messageId: history.id,
     customerMessageId: history.clientId,
     channel: history.channel,
+    ...givenOf(history),
     events: [...beginning(history), ...later].map((entry) => ({ ...entry, at: entry.at.toISOString() })),
   };
 }

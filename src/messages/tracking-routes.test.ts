@@ -3,7 +3,8 @@ import { openRoutes } from '../../test/support/http/routes.ts';
 import { newMessage } from '../../test/support/queue.ts';
 import type { Channel } from '../core/channels.ts';
 import { exec, sql } from '../core/db/query.ts';
-import { insertClientIds, insertMessages } from './new-messages.ts';
+import { insertClientIds } from './client-ids.ts';
+import { insertMessages } from './new-messages.ts';
 import { trackingRoutes } from './timeline.ts';
 
 const { pool, account, stranger, get, ...routes } = await openRoutes([trackingRoutes]);

@@ -124,6 +124,18 @@ export const moveWorseToFiring = (tx: Db): Promise<number[]> =>
         RETURNING id`,
   );
 
+/** Lists the accounts, with their balances, that these alerts report as running out of credit. */
+export const listLowCredit = (
+  tx: Db,
+  { alertIds }: { alertIds: readonly number[] },
+): Promise<{ accountId: number; availableMicros: number; currency: string }[]> =>
+  many(
+    tx,
+    sql`SELECT b.account_id AS "accountId", b.available_micros AS "availableMicros", b.currency
+        FROM alert a JOIN credit_balance b ON b.account_id = a.subject_id
+        WHERE a.id = ANY(${plainArray(alertIds)}::bigint[]) AND a.kind = 'low_credit'`,
+  );
+
 /** Moves alerts to resolved whose condition was not seen for this long. Returns their ids. */
 export const moveToResolved = (tx: Db, { afterSeconds }: { afterSeconds: number }): Promise<number[]> =>
   idsOf(

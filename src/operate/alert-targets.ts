@@ -5,7 +5,7 @@ import { isEmail, type Language } from '../core/mail.ts';
 import type { Guard } from '../core/outbound.ts';
 import { open, type SecretKey, seal } from '../core/secrets.ts';
 import { isTimeZone, localTimeOf } from '../core/time.ts';
-import { findUrlFault } from '../webhooks/endpoints.ts';
+import { findUrlFault } from '../webhooks/urls.ts';
 import { makeSecret } from '../webhooks/send.ts';
 import type { Severity } from './attention.ts';
 

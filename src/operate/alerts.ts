@@ -7,10 +7,12 @@ import { transaction } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { createMailer } from '../core/mail.ts';
+import { fromMicros } from '../core/money.ts';
 import { type Outbound } from '../core/outbound-post.ts';
 import { type SecretKey } from '../core/secrets.ts';
 import { SECOND_MS } from '../core/time.ts';
 import { findGuardStatus } from '../messages/restore-guard.ts';
+import { publishFacts } from '../webhooks/outbox.ts';
 import { deliverNext } from './alert-notices.ts';
 import * as db from './alert-store.ts';
 import { deleteOldNotices, findAlert, insertNotices, insertRule, moveToAcknowledged } from './alert-store.ts';
@@ -90,6 +92,7 @@ export function evaluateAlerts(
     await db.deletePassed(tx);
     const fired = [...(await db.moveToFiring(tx, { rules })), ...(await db.moveWorseToFiring(tx))];
     await insertNotices(tx, { alertIds: fired, event: 'fired' });
+    await publishLowCredit(tx, fired);
     const resolved = await db.moveToResolved(tx, { afterSeconds: RESOLVED_AFTER_SECONDS });
     await insertNotices(tx, { alertIds: resolved, event: 'resolved' });
     const reminded = await db.updateReminded(tx, { everySeconds: REMINDED_EVERY_SECONDS });
@@ -97,6 +100,21 @@ export function evaluateAlerts(
     await deleteOldNotices(tx);
     return true;
   });
+}
+
+/** Publishes to the accounts that their credit runs low, as these alerts say. */
+async function publishLowCredit(tx: Db, alertIds: readonly number[]): Promise<void> {
+  if (alertIds.length === 0) return;
+  const low = await db.listLowCredit(tx, { alertIds });
+  await publishFacts(
+    tx,
+    low.map(({ accountId, availableMicros, currency }) => ({
+      accountId,
+      type: 'credit.low',
+      about: accountId,
+      data: { state: availableMicros > 0 ? 'LOW' : 'EMPTY', availableCredit: fromMicros(availableMicros), currency },
+    })),
+  );
 }
 
 async function readAttention(tx: Db, now: Date): Promise<Attention[]> {

@@ -7,6 +7,7 @@ import { transaction } from '../core/db/transaction.ts';
 import { firstIdAt } from '../core/ids.ts';
 import type { Log } from '../core/log.ts';
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../core/time.ts';
+import { FEED_DAYS } from '../webhooks/feed.ts';
 import { claimInboxes } from '../inbox/store.ts';
 import { findExpiryProgress } from '../messages/expiry.ts';
 import { deleteOldWeeks } from '../messages/weekly-cap.ts';
@@ -19,7 +20,7 @@ type Deps = { readonly pool: Pool; readonly log: Log; readonly now: () => Date }
 
 /**
  * Deletes data older than `days`. Messages, their states, parts and events, and the log of webhooks go with the
- * partitions of their day. Their data in other tables, inbound messages, the recipients of campaigns, the pool numbers
+ * partitions of their day; the feed of events goes after seven days at the latest. Their data in other tables, inbound messages, the recipients of campaigns, the pool numbers
  * kept for recipients, and resolved alerts are deleted in batches. The audit log, the ledger, the figures, contacts,
  * consent, and the content that users edit are kept.
  *
@@ -29,7 +30,7 @@ type Deps = { readonly pool: Pool; readonly log: Log; readonly now: () => Date }
  */
 export async function deleteOldData(deps: Deps, { days }: { days: number }): Promise<number> {
   const before = new Date(deps.now().getTime() - days * DAY_MS);
-  const dropped = await dropOldDays(deps, before);
+  const dropped = (await dropOldDays(deps, before)) && (await dropOldFeed(deps));
   const deleted = await deleteBatch(deps.pool, before);
   if (deleted > 0) return 0;
   return dropped ? HOUR_MS : 10 * SECOND_MS;
@@ -49,6 +50,14 @@ async function dropOldDays({ pool, log }: Deps, before: Date): Promise<boolean> 
       'a day of messages was deleted at the end of its retention',
     );
   }
+  return true;
+}
+
+/** Returns false when a day is being read. */
+async function dropOldFeed({ pool, now }: Deps): Promise<boolean> {
+  const before = new Date(now().getTime() - FEED_DAYS * DAY_MS);
+  for (const day of await listEndedDays(pool, before, 'webhook_published'))
+    if (!(await dropDay(pool, day, ['webhook_published']))) return false;
   return true;
 }
 

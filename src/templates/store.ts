@@ -4,9 +4,21 @@ import type { TrafficType } from '../channels/carrier.ts';
 import type { Actor } from '../core/actor.ts';
 import type { RichChannel } from '../core/channels.ts';
 import { boolean, rowsOf, text } from '../core/db/columns.ts';
-import { as, columns, type Db, exec, many, maybeOne, one, type RowOf, type Sql, sql } from '../core/db/query.ts';
+import {
+  as,
+  columns,
+  type Db,
+  exec,
+  many,
+  maybeOne,
+  one,
+  type RowOf,
+  type Sql,
+  sql,
+  textArray,
+} from '../core/db/query.ts';
 import { AppError } from '../core/errors.ts';
-import type { FactData } from '../webhooks/event-types.ts';
+import type { FactData } from '../webhooks/fact-types.ts';
 import { publishFacts } from '../webhooks/outbox.ts';
 import {
   isTemplateContent,
@@ -319,9 +331,13 @@ export async function insertSyncedTemplates(
   db: Db,
   { connectionId, ownerId, seen }: { connectionId: number; ownerId: number | null; seen: readonly SyncedTemplate[] },
 ): Promise<string[]> {
-  return listIds(
+  const written = await many<{ id: string; ownerId: number | null; oldCategory: string | null } & Named>(
     db,
-    sql`INSERT INTO template AS t (channel, id, owner_id, connection_id, name, language, category, status, reason,
+    sql`WITH before AS MATERIALIZED (
+          SELECT id, category FROM template
+          WHERE channel = 'WHATSAPP' AND id = ANY (${textArray(seen.map(({ id }) => id))}::text[])),
+        written AS (
+        INSERT INTO template AS t (channel, id, owner_id, connection_id, name, language, category, status, reason,
                                    content, named, variables, quality)
         SELECT 'WHATSAPP', u.id, ${ownerId}, ${connectionId}, u.name, u.language, u.category, u.status, u.reason,
                u.content::jsonb, u.named, ARRAY(SELECT jsonb_array_elements_text(u.variables::jsonb)), u.quality
@@ -344,9 +360,22 @@ export async function insertSyncedTemplates(
             AND (t.name, t.language, t.category, t.status, t.reason, t.quality, t.content)
               IS DISTINCT FROM (excluded.name, excluded.language, excluded.category, excluded.status, excluded.reason,
                                 excluded.quality, excluded.content)
-        RETURNING id`,
+        RETURNING id, owner_id, name, language, category)
+        SELECT w.id, w.owner_id AS "ownerId", w.name, w.language, w.category, b.category AS "oldCategory"
+        FROM written w LEFT JOIN before b ON b.id = w.id`,
   );
+  await publishFacts(
+    db,
+    written.flatMap(({ id: templateId, ownerId: accountId, oldCategory, ...named }) =>
+      accountId === null || oldCategory === null || oldCategory === named.category
+        ? []
+        : [{ accountId, type: 'template.category', about: templateId, data: { templateId, oldCategory, ...named } }],
+    ),
+  );
+  return written.map(({ id }) => id);
 }
+
+type Named = { readonly name: string; readonly language: string; readonly category: string };
 
 async function listIds(db: Db, statement: Sql): Promise<string[]> {
   return (await many<{ id: string }>(db, statement)).map(({ id }) => id);

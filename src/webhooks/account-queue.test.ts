@@ -32,6 +32,7 @@ const TARGET: Target = {
   updatedAt: new Date(),
   retry: 'full',
   showsAmounts: false,
+  maxPerSecond: null,
   moreHeaders: {},
   accepts: null,
   fileUrl: () => '',

@@ -1,5 +1,6 @@
 import { type Db, exec, one, sql } from '../core/db/query.ts';
 import { isSingleId } from '../core/ids.ts';
+import { createTokenBucket } from '../core/limits.ts';
 import type { Links, StoredEvent } from './event-types.ts';
 import type { Form } from './events.ts';
 import { createRowFill, type RowFill } from './outbox.ts';
@@ -68,6 +69,8 @@ export type Target = {
   readonly moreHeaders: Readonly<Record<string, string>>;
   readonly retry: RetryPlan;
   readonly showsAmounts: boolean;
+  /** The most requests a second; null: any number. */
+  readonly maxPerSecond: number | null;
   readonly fileUrl: Links['fileUrl'];
   /** Null without filters. */
   readonly accepts: ((event: QueuedEvent) => boolean) | null;
@@ -131,6 +134,7 @@ export function createAccountQueue(
   { send, share, onSettled }: AccountQueueDeps,
 ): AccountQueue {
   const concurrency = createConcurrency();
+  const rate = createTokenBucket(0);
   const lanes: Record<Lane, QueuedEvent[]> = { single: [], other: [] };
   /** Messages with an event in flight, and the events that came after it. */
   const busy = new Map<string, QueuedEvent[]>();
@@ -142,6 +146,7 @@ export function createAccountQueue(
 
   function start(event: QueuedEvent, target: Target): void {
     inFlightCount++;
+    rate.take(1);
     busy.set(event.messageId, []);
     void send(event, target).then((result) => {
       inFlightCount--;
@@ -179,6 +184,11 @@ export function createAccountQueue(
     return true;
   }
 
+  function setRate(target: Target | null): void {
+    const perSecond = target?.maxPerSecond ?? 0;
+    if (rate.perSecond() !== perSecond) rate.setRate(perSecond);
+  }
+
   const waiting = (): number => lanes.single.length + lanes.other.length;
 
   const self: AccountQueue = {
@@ -194,10 +204,12 @@ export function createAccountQueue(
     pump(lane) {
       const { target } = self;
       if (target === undefined || closed) return;
+      setRate(target);
       const max = Math.min(concurrency.allowed(performance.now()), share());
       const queue = lanes[lane];
       let taken = 0;
-      while (taken < queue.length && (inFlightCount < max || !isOpen(target))) {
+      const mayGo = (): boolean => (inFlightCount < max && rate.ready()) || !isOpen(target);
+      while (taken < queue.length && mayGo()) {
         const event = queue[taken++];
         if (event && !put(event, target) && target) start(event, target);
       }

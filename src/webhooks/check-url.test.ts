@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createGuard } from '../core/outbound.ts';
-import { findUrlFault } from './endpoints.ts';
+import { findUrlFault } from './urls.ts';
 
 const NAMES: Readonly<Record<string, readonly string[]>> = {
   'example.com': ['93.184.215.14', '2606:2800:21f:cb07:6820:80da:af6b:8b2c'],

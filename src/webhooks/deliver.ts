@@ -20,7 +20,6 @@ import {
 import { type Endpoint, listEndpoints, openHeaders, openSecrets } from './endpoints.ts';
 import { filterOf } from './filters.ts';
 import type { Links } from './event-types.ts';
-import { eventIdOf } from './events.ts';
 import { type KnownFacts, withFacts } from './facts.ts';
 import {
   type DoneRow,
@@ -37,6 +36,7 @@ import {
   claimAccounts,
   deleteClaims,
   divideOutbox,
+  eventsOf,
   listOutbox,
   type OutboxRow,
   type RowLimit,
@@ -385,21 +385,15 @@ function createHeldEvents(): HeldEvents {
   };
 }
 
-/** Lists the events of an outbox row, in their order. */
-const eventsOf = ({ id, accountId, endpoint, seed, kind, status, data, messageIds, at, errors }: OutboxRow) =>
-  messageIds.map((messageId, place) => ({
-    accountId,
-    endpoint,
-    id: eventIdOf(seed, place),
-    seq: id,
-    outboxId: id,
+/** Lists the events of an outbox row for its endpoint, in their order. */
+const queuedOf = (row: OutboxRow) =>
+  eventsOf(row).map((event) => ({
+    ...event,
+    accountId: row.accountId,
+    endpoint: row.endpoint,
+    seq: row.id,
+    outboxId: row.id,
     attempts: 0,
-    kind,
-    data,
-    messageId,
-    status,
-    at: at[place] ?? new Date(0),
-    error: errors[place] ?? null,
   }));
 
 /**
@@ -413,7 +407,7 @@ async function loadRows(
   rows: readonly OutboxRow[],
   { known, retrying }: { known: KnownFacts; retrying: ReadonlySet<number> },
 ) {
-  const all = rows.flatMap(eventsOf);
+  const all = rows.flatMap(queuedOf);
   if (all.length === 0) return { events: [], behind: [], done: [] };
   const [firstId, lastId] = boundsOf(all.map((event) => event.id));
   const messages = all.filter(({ accountId }) => retrying.has(accountId));

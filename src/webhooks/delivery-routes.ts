@@ -25,7 +25,8 @@ import { EVENT_TYPE_NAMES, EVENT_TYPES, type Links, typeOf } from './event-types
 import { WEBHOOK_EVENT_KINDS } from './events.ts';
 import { withFacts } from './facts.ts';
 import { DELIVERY_STATES, type DeliveryState } from './log.ts';
-import { payloadOf, signedHeaders, timestampOf } from './send.ts';
+import { callbackOf, payloadOf, signedHeaders, timestampOf } from './send.ts';
+import { urlFor } from './urls.ts';
 
 const DeliveryStatus = Type.Enum([...DELIVERY_STATES], {
   type: 'string',
@@ -159,7 +160,7 @@ const toDetail = (delivery: Delivery, request: PostRequest | null) => ({
 
 /** Makes the filter of a query. The ids of events contain the time of their creation. */
 function filterOf(place: Place, query: DeliveryFields): DeliveryFilter {
-  const type = place.endpoint === 0 ? undefined : EVENT_TYPES[query.eventType ?? ''];
+  const type = EVENT_TYPES[query.eventType ?? ''];
   return {
     ...place,
     state: query.status ?? null,
@@ -404,7 +405,8 @@ async function requestOf(
   if (!endpoint || triedAt === null || body === null) return null;
   const secrets = opened(secretKey, endpoint, clock.now());
   if (secrets.length === 0) return null;
-  return { url: endpoint.url, headers: signedHeaders({ id, timestamp: timestampOf(triedAt), body, secrets }), body };
+  const url = urlFor(endpoint, callbackOf(event?.facts ?? null));
+  return { url, headers: signedHeaders({ id, timestamp: timestampOf(triedAt), body, secrets }), body };
 }
 
 function opened(key: SecretKey, endpoint: Endpoint, now: Date): string[] {

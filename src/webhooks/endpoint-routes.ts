@@ -65,6 +65,13 @@ const fields = {
     description:
       'Repetitions of failed events: `none`, `short` (four within half an hour) or `full` (ten within 47 hours, the default).',
   }),
+  maxPerSecond: orNull(
+    Type.Integer({
+      minimum: 1,
+      maximum: 10_000,
+      description: 'The most requests a second. Null (default): any number.',
+    }),
+  ),
 };
 const EndpointIn = Type.Object({
   url: fields.url,
@@ -73,6 +80,7 @@ const EndpointIn = Type.Object({
   filters: Type.Optional(fields.filters),
   headers: Type.Optional(fields.headers),
   retry: Type.Optional(fields.retry),
+  maxPerSecond: Type.Optional(fields.maxPerSecond),
   format: Type.Optional(Type.Literal('v2')),
 });
 const EndpointChange = Type.Object({
@@ -91,6 +99,7 @@ const EndpointOut = Type.Object({
   filters: Filters,
   headers: Type.Array(Type.String(), { description: 'Their names only.' }),
   retry: fields.retry,
+  maxPerSecond: fields.maxPerSecond,
   state: Type.Enum(['ACTIVE', 'PAUSED', 'DISABLED'], {
     type: 'string',
     description: 'DISABLED: the receiver returned 410, or every delivery failed for five days. PAUSED: by you.',
@@ -308,6 +317,7 @@ export function endpointRoutes(
     filters: endpoint.filters,
     headers: headerNames(endpoint),
     retry: endpoint.retry,
+    maxPerSecond: endpoint.maxPerSecond,
     state: endpoint.status.toUpperCase() as Uppercase<Endpoint['status']>,
     reason: endpoint.disabledReason,
     since: endpoint.since.toISOString(),
@@ -334,6 +344,7 @@ const settingsOf = ({
   filters = {},
   headers = {},
   retry = 'full',
+  maxPerSecond = null,
 }: Static<typeof EndpointIn>): Omit<EndpointSettings, 'showsAmounts'> => ({
   url,
   name: name ?? new URL(url).host,
@@ -341,6 +352,7 @@ const settingsOf = ({
   filters,
   headers,
   retry,
+  maxPerSecond,
 });
 
 const RESERVED =
@@ -367,7 +379,8 @@ function check({ eventTypes = [], filters = {}, headers = {} }: Given): void {
   if (details.length > 0) throw invalidFields(details);
 }
 
-function unknownType(type: string): string {
+/** Returns the error for a type that does not exist. */
+export function unknownType(type: string): string {
   const nearest = nearestName(type, EVENT_TYPE_NAMES);
   return nearest === null ? 'is unknown: see GET …/webhooks/event-types' : `is unknown, did you mean ${nearest}`;
 }

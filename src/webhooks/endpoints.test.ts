@@ -18,7 +18,7 @@ import { transaction } from '../core/db/transaction.ts';
 import { STATUS } from '../core/message-state.ts';
 import { insertMessages } from '../messages/new-messages.ts';
 import { createAccount } from '../operate/account-commands.ts';
-import { enableEndpoint, pauseEndpoint, removeEndpoint } from './endpoints.ts';
+import { enableEndpoint, findCallback, pauseEndpoint, removeEndpoint } from './endpoints.ts';
 import { publishEvents } from './outbox.ts';
 
 const database = testDatabase();
@@ -161,4 +161,63 @@ test('the events of a paused endpoint wait until it is resumed; those of a delet
   await untilTold('/paused', 5);
   await until('an empty outbox', async () => (await left()) === 0);
   expect(told('/deleted')).toEqual([]);
+});
+
+test('the events of a message with a callback URL go there, with the secret of the oldest endpoint at that host', async () => {
+  await add('/other', { eventTypes: ['message.delivered'] });
+  const { ref, plainSecret } = await add('/events', { eventTypes: ['message.delivered'] });
+  await exec(pool, sql`DELETE FROM webhook_endpoint WHERE url LIKE '%/other'`);
+  const url = `${receiver.url}/orders/1?shop=a`;
+  const callback = await findCallback(pool, { accountId, url });
+  expect(callback).toEqual({ url, endpoint: ref });
+  for (const wrong of ['https://example.com/events', `${receiver.url.replace('https', 'http')}/events`, 'x'])
+    await expect(findCallback(pool, { accountId, url: wrong })).rejects.toMatchObject({
+      details: [{ field: 'callbackUrl' }],
+    });
+  const given = { metadata: { order: '1' }, tags: ['spring'], callback };
+  const [message, plain] = [
+    newMessage({ accountId, id: bulkId(), clientData: given }),
+    newMessage({ accountId, id: bulkId() }),
+  ];
+  // A host without an endpoint is never called, even if the endpoint has moved since.
+  const moved = newMessage({
+    accountId,
+    id: bulkId(),
+    clientData: { callback: { url: 'https://example.com/a', endpoint: ref } },
+  });
+  await insertMessages(pool, [message, plain, moved]);
+  await publishEvents(
+    pool,
+    [message, plain, moved].map(({ id: messageId }) => ({
+      accountId,
+      kind: 'DELIVERY',
+      messageId,
+      status: STATUS.DELIVERED,
+    })),
+  );
+  await work();
+  await untilTold('/events', 2);
+  await untilTold('/orders/1?shop=a', 1);
+  expect(told('/orders/1?shop=a')[0]?.data).toMatchObject({
+    messageId: message.id,
+    metadata: { order: '1' },
+    tags: ['spring'],
+  });
+  expect(
+    told('/events')
+      .map(({ data }) => data.messageId)
+      .sort(),
+  ).toEqual([plain.id, moved.id].sort());
+  const request = receiver.requests.find(({ path }) => path.startsWith('/orders'));
+  new Webhook(plainSecret).verify(request?.body ?? '', request?.headers ?? {});
+});
+
+test('an endpoint gets no more requests a second than it allows', async () => {
+  await add('/slow', { eventTypes: ['message.delivered'], maxPerSecond: 20 });
+  await publish(40);
+  await work();
+  await untilTold('/slow', 40);
+  const [first, last] = [receiver.requests[0], receiver.requests.at(-1)];
+  // A burst of a quarter of a second, and then 35 at 20 a second.
+  expect((last?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(1600);
 });

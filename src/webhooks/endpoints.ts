@@ -12,9 +12,8 @@ import {
   sql,
   textArray,
 } from '../core/db/query.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, invalidFields } from '../core/errors.ts';
 import { firstIdAt, newId } from '../core/ids.ts';
-import { ADDRESS_REFUSED, type Guard } from '../core/outbound.ts';
 import type { Poster, PostResult } from '../core/outbound-post.ts';
 import { open, type SecretKey, seal } from '../core/secrets.ts';
 import { DAY_MS } from '../core/time.ts';
@@ -22,7 +21,9 @@ import { EVENT_TYPES, kindsOf } from './event-types.ts';
 import { EVENTS, type Form, WEBHOOK_EVENT_KINDS } from './events.ts';
 import type { Filters } from './filters.ts';
 import type { RetryPlan } from './account-queue.ts';
+import { notifySubscriptions } from './outbox.ts';
 import { makeSecret, payloadOf, signedHeaders, spanOf, timestampOf } from './send.ts';
+import { type Callback, faultOfText, isSameHost } from './urls.ts';
 
 /** Time for which the previous secret signs in addition to the new one. */
 const SECRET_OVERLAP_MS = DAY_MS;
@@ -96,7 +97,10 @@ export async function enableEndpoint(
   const endpoint = await moveEndpointToActive(tx, { accountId, ref });
   if (endpoint && before?.status === 'paused')
     await deleteWaiting(tx, { accountId, ref, untilId: firstIdAt(new Date(Date.now() - spanOf(endpoint.retry))) });
-  if (endpoint) return recordAudit(tx, actor, { action: 'webhook.enable', subject: `webhook:${endpoint.id}` });
+  if (endpoint) {
+    await notifySubscriptions(tx);
+    return recordAudit(tx, actor, { action: 'webhook.enable', subject: `webhook:${endpoint.id}` });
+  }
   const known = before;
   throw known ? new AppError('conflict', { message: 'The webhook is active' }) : noWebhook();
 }
@@ -114,48 +118,24 @@ export async function removeEndpoint(
   await recordAudit(tx, actor, { action: 'webhook.delete', subject: `webhook:${deleted.id}` });
 }
 
-/** Characters that the WHATWG parser changes: it drops tabs and newlines, and reads \ as /. */
-const STRANGE = /[\s\\\p{Cc}\p{Cf}]/u;
-const AUTHORITY = /^https:\/\/([^/?]+)/i;
-
 /**
- * Checks that events may be posted to this URL (specification, "Receiver requirements" 1). Returns the error, as the
- * rest of a sentence that begins with the field name, or null. The URL must be complete, with https, a host whose
- * addresses are all public, and an allowed port; without a user name or fragment. The text itself is checked too,
- * because parsing hides an empty fragment or user name.
- *
- * This saves the owner from a mistake. Our protection is the same check of every connection
- * (src/core/outbound.ts).
+ * Finds the endpoint that gets the events of a message at this URL: the oldest one at its host, that of the
+ * specification last. Only hosts that the account has proven to own by an endpoint are called, with the secret of that
+ * endpoint. Errors: 400 naming `callbackUrl`.
  */
-export async function findUrlFault(guard: Guard, text: string): Promise<string | null> {
-  const fault = faultOfText(text) ?? faultOfPort(text, guard.ports);
-  if (fault !== null) return fault;
-  try {
-    await guard.resolveAllowed(hostOf(text));
-    return null;
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === ADDRESS_REFUSED
-      ? 'must lead to a host with public addresses only'
-      : 'must lead to a host that can be resolved';
-  }
+export async function findCallback(
+  db: Db,
+  { accountId, url }: { readonly accountId: number; readonly url: string },
+): Promise<Callback> {
+  const refuse = (message: string) => invalidFields([{ field: 'callbackUrl', message }]);
+  const fault = faultOfText(url);
+  if (fault !== null) throw refuse(fault);
+  const own = await listEndpoints(db, { accountIds: [accountId] });
+  const fitting = own.filter((endpoint) => endpoint.status !== 'disabled' && isSameHost(endpoint.url, url));
+  const endpoint = fitting.find(({ ref }) => ref !== 0) ?? fitting[0];
+  if (!endpoint) throw refuse('must lead to the host of one of your active endpoints for events');
+  return { url, endpoint: endpoint.ref };
 }
-
-function faultOfText(text: string): string | null {
-  if (STRANGE.test(text)) return 'must be a URL without spaces, backslashes and control characters';
-  if (!text.toLowerCase().startsWith('https:')) return 'must begin with https://';
-  const authority = AUTHORITY.exec(text)?.[1];
-  if (authority === undefined || !URL.canParse(text)) return 'must be a full URL, such as https://example.com/events';
-  if (text.includes('#')) return 'must have no #fragment';
-  return authority.includes('@') ? 'must have no user name or password' : null;
-}
-
-function faultOfPort(text: string, ports: readonly number[]): string | null {
-  const port = Number(new URL(text).port || 443);
-  return ports.includes(port) ? null : `must have the port ${ports.join(' or ')}`;
-}
-
-/** An IPv6 address without its brackets. */
-const hostOf = (text: string): string => new URL(text).hostname.replace(/^\[|\]$/g, '');
 
 /**
  * Returns the context to which a sealed secret is bound: the account, because the id of the endpoint is not known
@@ -215,7 +195,10 @@ export const openHeaders = (
 const headersPlace = (accountId: number): string => `webhook_endpoint.headers/${accountId}`;
 
 /** Settings of an endpoint of format v2 that its owner chooses. */
-export type EndpointSettings = Pick<Endpoint, 'url' | 'name' | 'eventTypes' | 'filters' | 'retry' | 'showsAmounts'> & {
+export type EndpointSettings = Pick<
+  Endpoint,
+  'url' | 'name' | 'eventTypes' | 'filters' | 'retry' | 'showsAmounts' | 'maxPerSecond'
+> & {
   /** Further headers; undefined: those that it has. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 };
@@ -251,6 +234,7 @@ export async function createEndpoint(
   });
   const detail = { host: new URL(settings.url).host, eventTypes: settings.eventTypes };
   await recordAudit(tx, actor, { action: 'webhook.create', subject: `webhook:${endpoint.id}`, detail });
+  await notifySubscriptions(tx);
   return { ...endpoint, plainSecret };
 }
 
@@ -269,6 +253,7 @@ export async function changeEndpoint(
   if (!endpoint) throw noWebhook();
   const detail = { host: new URL(settings.url).host, eventTypes: settings.eventTypes };
   await recordAudit(tx, actor, { action: 'webhook.update', subject: `webhook:${endpoint.id}`, detail });
+  await notifySubscriptions(tx);
   return endpoint;
 }
 
@@ -318,6 +303,8 @@ const ENDPOINT = columns({
   retry: as<RetryPlan>('retry'),
   /** True if who made it may see amounts. */
   showsAmounts: as<boolean>('shows_amounts'),
+  /** The most requests a second; null: any number. */
+  maxPerSecond: as<number | null>('max_per_second'),
 });
 
 /** Destination for the events of an account. */
@@ -448,6 +435,7 @@ const insertEndpointV2 = (
     filters,
     retry,
     showsAmounts,
+    maxPerSecond,
     headers = null,
     secret,
   }: StoredSettings & { readonly secret: Buffer },
@@ -456,9 +444,9 @@ const insertEndpointV2 = (
   return one(
     db,
     sql`INSERT INTO webhook_endpoint (account_id, url, form, name, event_types, kinds, statuses, filters, retry,
-          shows_amounts, headers, secret)
+          shows_amounts, max_per_second, headers, secret)
         VALUES (${accountId}, ${url}, 'V2', ${name}, ${textArray(eventTypes)}::text[], ${textArray(kinds)}::text[],
-          ${plainArray(statuses)}::smallint[], ${JSON.stringify(filters)}::jsonb, ${retry}, ${showsAmounts}, ${headers}, ${secret})
+          ${plainArray(statuses)}::smallint[], ${JSON.stringify(filters)}::jsonb, ${retry}, ${showsAmounts}, ${maxPerSecond}, ${headers}, ${secret})
         RETURNING ${ENDPOINT}`,
   );
 };
@@ -475,6 +463,7 @@ const updateEndpoint = (
     filters,
     retry,
     showsAmounts,
+    maxPerSecond,
     headers,
   }: StoredSettings & { readonly ref: number },
 ): Promise<Endpoint | undefined> => {
@@ -483,7 +472,7 @@ const updateEndpoint = (
     db,
     sql`UPDATE webhook_endpoint SET url = ${url}, name = ${name}, event_types = ${textArray(eventTypes)}::text[],
           kinds = ${textArray(kinds)}::text[], statuses = ${plainArray(statuses)}::smallint[],
-          filters = ${JSON.stringify(filters)}::jsonb, retry = ${retry}, shows_amounts = ${showsAmounts},
+          filters = ${JSON.stringify(filters)}::jsonb, retry = ${retry}, shows_amounts = ${showsAmounts}, max_per_second = ${maxPerSecond},
           headers = ${headers === undefined ? sql`headers` : sql`${headers}`}, updated_at = now()
         WHERE account_id = ${accountId} AND ref = ${ref} AND form = 'V2'
         RETURNING ${ENDPOINT}`,

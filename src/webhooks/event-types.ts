@@ -3,7 +3,8 @@ import { InboundContent } from '../channels/inbound-content.ts';
 import { nameOfStatus, STATUS, STATUS_NAMES, type StatusName } from '../core/message-state.ts';
 import { fromMicros } from '../core/money.ts';
 import { channelName, instant, orNull } from '../core/schema.ts';
-import { describeEvents, receiverOf, withPlus } from './events.ts';
+import { ACCEPTED_KIND, describeEvents, receiverOf, withPlus } from './events.ts';
+import { FACTS } from './fact-types.ts';
 import type { InboundFacts, MessageFacts } from './facts.ts';
 
 /** An event as it is stored, before its data are loaded. */
@@ -72,8 +73,18 @@ const MessageData = Type.Object({
     ),
   ),
   attempts: Type.Integer({ description: 'How often it was submitted so far.' }),
+  connection: orNull(
+    Type.String({
+      description: 'The connection to the carrier. Null without the scope `money`, and before it is known.',
+    }),
+  ),
   campaignId: orNull(Type.Integer()),
+  fallbackOf: orNull(
+    Type.String({ format: 'uuid', description: 'The message on another channel that this one follows.' }),
+  ),
   simulation: Type.Boolean(),
+  metadata: Type.Record(Type.String(), Type.String(), { description: 'As given with the send.' }),
+  tags: Type.Array(Type.String(), { description: 'As given with the send.' }),
 });
 
 const ReceivedData = Type.Object({
@@ -128,10 +139,18 @@ function toMessage({ messageId, status, error: text }: StoredEvent, facts: Messa
     parts: facts.parts,
     price: { amount: fromMicros(facts.priceMicros), category: facts.priceCategory },
     attempts: facts.attempts ?? 0,
+    connection: facts.connection,
     campaignId: facts.campaignId,
+    fallbackOf: facts.clientData?.fallbackOf ?? null,
     simulation: facts.simulation,
+    metadata: facts.clientData?.metadata ?? {},
+    tags: [...(facts.clientData?.tags ?? [])],
   };
 }
+
+/** Its state is that of the acceptance, whatever has happened since. */
+const toAccepted: TypeOfEvents<MessageFacts>['of'] = (event, facts) =>
+  toMessage({ ...event, status: STATUS.UNKNOWN }, { ...facts, attempts: 0, connection: null });
 
 const toReceived: TypeOfEvents<InboundFacts>['of'] = (event, facts, links): Static<typeof ReceivedData> => ({
   messageId: event.messageId,
@@ -162,6 +181,9 @@ const SENT_EXAMPLE = {
   status: null,
   errorCode: null,
   attempts: 1,
+  connection: 'carrier-a',
+  clientData: { metadata: { order: '4711' }, tags: ['spring'] },
+  callback: null,
 } as const satisfies MessageFacts;
 const RECEIVED_EXAMPLE = {
   messageId: EXAMPLE.messageId,
@@ -198,6 +220,10 @@ const messageType = (
 });
 
 const MESSAGES = {
+  'message.accepted': {
+    ...messageType('The gateway has accepted a message', ACCEPTED_KIND, null),
+    of: toAccepted,
+  },
   'message.sent': messageType('A carrier has taken a message', 'DELIVERY', [STATUS.ACCEPTED]),
   'message.delivered': messageType('A message has reached the handset', 'DELIVERY', [STATUS.DELIVERED]),
   'message.failed': messageType('A message will not arrive', 'DELIVERY', FAILED, {
@@ -224,88 +250,10 @@ const INBOUND = {
   },
 } satisfies Record<string, TypeOfEvents<InboundFacts>>;
 
-const fact = <D extends TObject>(summary: string, data: D, example: Static<D>) => ({
-  version: 2,
-  summary,
-  data,
-  of: (_event: StoredEvent, facts: object) => facts,
-  example: [EXAMPLE, example] as const,
-});
-const phoneNumber = Type.String({ description: 'In E.164 format, or a user id of the network.' });
-
-/** Events whose data are written with them, in the transaction of the change. */
-const FACTS = {
-  'consent.changed': fact(
-    'A person has opted out of your messages, or in again',
-    Type.Object({
-      phoneNumber,
-      channel: channelName(),
-      state: Type.Enum(['OPTED_OUT', 'OPTED_IN'], { type: 'string' }),
-    }),
-    { phoneNumber: '+393331234567', channel: 'SMS', state: 'OPTED_OUT' },
-  ),
-  'campaign.state': fact(
-    'A campaign has started, was paused, resumed or cancelled, or has ended',
-    Type.Object({
-      campaignId: Type.Integer(),
-      state: Type.Enum(['SENDING', 'PAUSED', 'CANCELLED', 'COMPLETED', 'FAILED'], { type: 'string' }),
-      reason: orNull(Type.String()),
-    }),
-    { campaignId: 7, state: 'COMPLETED', reason: null },
-  ),
-  'template.status': fact(
-    'A network has changed the status or the quality of a template',
-    Type.Object({
-      templateId: Type.String(),
-      name: Type.String(),
-      language: Type.String(),
-      status: Type.String(),
-      oldStatus: Type.String(),
-      quality: orNull(Type.String()),
-      reason: orNull(Type.String()),
-    }),
-    {
-      templateId: '1234567890',
-      name: 'order_shipped',
-      language: 'it',
-      status: 'PAUSED',
-      oldStatus: 'APPROVED',
-      quality: 'LOW',
-      reason: null,
-    },
-  ),
-  'conversation.assigned': fact(
-    'A conversation was assigned to a user, or to nobody',
-    Type.Object({ chatId: Type.String({ format: 'uuid' }), userId: orNull(Type.Integer()) }),
-    { chatId: '01a1fd63-cf7c-7183-929b-000000000012', userId: 3 },
-  ),
-  'import.completed': fact(
-    'An import of contacts has ended',
-    Type.Object({
-      importId: Type.Integer(),
-      status: Type.Enum(['COMPLETED', 'FAILED'], { type: 'string' }),
-      created: Type.Integer(),
-      updated: Type.Integer(),
-    }),
-    { importId: 5, status: 'COMPLETED', created: 120, updated: 4 },
-  ),
-  'export.completed': fact(
-    'An export has ended',
-    Type.Object({
-      exportId: Type.String({ format: 'uuid' }),
-      status: Type.Enum(['COMPLETED', 'FAILED'], { type: 'string' }),
-      rows: orNull(Type.Integer()),
-    }),
-    { exportId: '01a1fd63-cf7c-7183-929b-000000000014', status: 'COMPLETED', rows: 5000 },
-  ),
-  'webhook.disabled': fact(
-    'An endpoint was disabled because it keeps failing',
-    Type.Object({ endpointId: Type.String(), reason: Type.String() }),
-    { endpointId: '42', reason: 'the receiver returned 410 Gone' },
-  ),
-};
-export type FactType = keyof typeof FACTS;
-export type FactData<T extends FactType> = Static<(typeof FACTS)[T]['data']>;
+const factType = (
+  kind: string,
+  { example, ...type }: { readonly summary: string; readonly data: TObject; readonly example: object },
+): TypeOfEvents<object> => ({ ...type, kind, version: 2, of: (_event, facts) => facts, example: [EXAMPLE, example] });
 
 /**
  * All types of events that endpoints of format v2 receive: their data, the operation that lists them, the webhooks of
@@ -314,7 +262,7 @@ export type FactData<T extends FactType> = Static<(typeof FACTS)[T]['data']>;
 export const EVENT_TYPES: Readonly<Record<string, TypeOfEvents<object>>> = {
   ...MESSAGES,
   ...INBOUND,
-  ...Object.fromEntries(Object.entries(FACTS).map(([kind, type]) => [kind, { ...type, kind }])),
+  ...Object.fromEntries(Object.entries(FACTS).map(([kind, type]) => [kind, factType(kind, type)])),
 };
 export const EVENT_TYPE_NAMES: readonly string[] = Object.keys(EVENT_TYPES);
 
@@ -360,6 +308,14 @@ export const envelope = (type: string, data: TObject) =>
 
 type Enveloped = StoredEvent & { readonly id: string; readonly accountId: number; readonly kind: string };
 
+/** Fields that only callers with the scope `money` see. */
+const OF_MONEY = ['price', 'connection', 'availableCredit'];
+
+const withoutAmounts = (data: object): object => ({
+  ...data,
+  ...Object.fromEntries(OF_MONEY.filter((field) => field in data).map((field) => [field, null])),
+});
+
 /** Makes the envelope of an event for an endpoint; null: the type has no such event. */
 export function envelopeOf(event: Enveloped, facts: object, options: Links & { readonly showsAmounts: boolean }) {
   const type = typeOf(event);
@@ -371,7 +327,7 @@ export function envelopeOf(event: Enveloped, facts: object, options: Links & { r
     version: EVENT_TYPES[type]?.version,
     occurredAt: event.at.toISOString(),
     accountId: event.accountId,
-    data: !options.showsAmounts && 'price' in data ? { ...data, price: null } : data,
+    data: options.showsAmounts ? data : withoutAmounts(data),
   };
 }
 

@@ -5,6 +5,7 @@ import { as, columns, type Db, many, type RowOf, sql } from '../core/db/query.ts
 import { boundsOf } from '../core/ids.ts';
 import { describeStatus, nameOfStatus, STATUS, STATUS_NAMES, type StatusName } from '../core/message-state.ts';
 import { channelName, instant, orNull } from '../core/schema.ts';
+import type { Callback } from './urls.ts';
 
 /** The two payloads of the specification: A has eventType and statusCode, B has a status text. */
 export type Form = 'A' | 'B';
@@ -92,6 +93,7 @@ const SENT: SentFacts = {
   channel: 'SMS',
   destination: '+15005550006',
   submittedAt: AT,
+  callback: null,
 };
 const RECEIVED: ReceivedFacts = {
   messageId: EXAMPLE.messageId,
@@ -134,9 +136,13 @@ export const WEBHOOK_EVENT_KINDS = Object.keys(EVENTS) as WebhookEventKind[];
 /** An event as webhooks receive it. */
 export type WebhookEvent = EventData & { readonly kind: WebhookEventKind };
 
+/** The kind of the event that the gateway has accepted a message, which only format v2 has. */
+export const ACCEPTED_KIND = 'ACCEPTED';
+
 /** An event to publish; without a time, that of the transaction. */
-export type NewWebhookEvent = MessageKey &
-  Pick<WebhookEvent, 'kind'> & { readonly [N in 'status' | 'at' | 'error']?: EventData[N] | null };
+export type NewWebhookEvent = MessageKey & {
+  readonly kind: WebhookEventKind | typeof ACCEPTED_KIND;
+} & { readonly [N in 'status' | 'at' | 'error']?: EventData[N] | null };
 
 /** Makes the body of an event, or null when the form does not have it. */
 export function bodyOf(form: Form, event: WebhookEvent, facts: Facts): string | null {
@@ -276,6 +282,7 @@ const SENT_FACTS = columns({
   channel: as<Channel>('m.channel'),
   destination: as<string>('m.destination'),
   submittedAt: as<Date | null>('s.submitted_at'),
+  callback: as<Callback | null>("m.client_data->'callback'"),
 });
 export type SentFacts = RowOf<typeof SENT_FACTS>;
 
@@ -292,7 +299,7 @@ export async function listSentFacts(db: Db, keys: readonly MessageKey[]): Promis
     sql`SELECT ${SENT_FACTS}
         FROM ${rowsOfMessages(keys)} AS u
         CROSS JOIN LATERAL (
-          SELECT id, client_id, channel, destination FROM message
+          SELECT id, client_id, channel, destination, client_data FROM message
           WHERE account_id = u.account_id AND id = u.id AND id BETWEEN ${firstId} AND ${lastId} AND want_receipt LIMIT 1) AS m
         LEFT JOIN LATERAL (
           SELECT submitted_at FROM message_state

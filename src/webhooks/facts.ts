@@ -11,6 +11,7 @@ import {
   type SentFacts,
   type WebhookEventKind,
 } from './events.ts';
+import type { Callback, ClientData } from './urls.ts';
 
 const MESSAGE_FACTS = columns({
   messageId: as<string>('m.id'),
@@ -26,6 +27,9 @@ const MESSAGE_FACTS = columns({
   status: as<number | null>('s.status'),
   errorCode: as<string | null>('s.error_code'),
   attempts: as<number | null>('s.attempts'),
+  connection: as<string | null>('(SELECT c.name FROM connection c WHERE c.id = s.connection_id)'),
+  clientData: as<ClientData | null>('m.client_data'),
+  callback: as<Callback | null>("m.client_data->'callback'"),
 });
 export type MessageFacts = RowOf<typeof MESSAGE_FACTS>;
 
@@ -40,7 +44,7 @@ async function listMessageFacts(db: Db, keys: readonly MessageKey[]): Promise<Me
           SELECT * FROM message
           WHERE account_id = u.account_id AND id = u.id AND id BETWEEN ${firstId} AND ${lastId} AND want_receipt LIMIT 1) AS m
         LEFT JOIN LATERAL (
-          SELECT status, error_code, attempts FROM message_state
+          SELECT status, error_code, attempts, connection_id FROM message_state
           WHERE account_id = u.account_id AND id = u.id AND id BETWEEN ${firstId} AND ${lastId} LIMIT 1) AS s ON true`,
   );
 }

@@ -7,6 +7,7 @@ import {
   type Db,
   exec,
   many,
+  one,
   onePlan,
   plainArray,
   type RowOf,
@@ -17,8 +18,9 @@ import {
 import { transaction } from '../core/db/transaction.ts';
 import { isOwnerAlive } from '../core/db/worker-session.ts';
 import { idFrom, isSingleId, isSmppId } from '../core/ids.ts';
-import type { FactData, FactType } from './event-types.ts';
-import type { NewWebhookEvent } from './events.ts';
+import type { NotifyChannel } from '../core/notifications.ts';
+import { ACCEPTED_KIND, eventIdOf, type NewWebhookEvent } from './events.ts';
+import type { FactData, FactType } from './fact-types.ts';
 import { insertInbound, insertReceipts } from './smpp-outbox.ts';
 
 /**
@@ -81,30 +83,51 @@ const EVENT_FIELDS: BatchColumns<NewWebhookEvent> = once({
 });
 
 /**
- * Inserts events for the accounts whose webhook takes them, one row per account, priority, kind and status. The
- * existence of a webhook is decided here and not in memory: a webhook that is registered has the events that are
- * published from then on, by every process.
+ * Inserts events for the accounts whose webhook takes them or that keep a feed, one row per account, priority, kind and
+ * status. The existence of a webhook is decided here and not in memory: a webhook that is registered has the events that
+ * are published from then on, by every process.
  *
- * The first condition does not depend on the events, so it is evaluated once: if no account of the batch has a webhook,
- * the arrays are not even unpacked, which is two thirds of the cost.
+ * The first condition does not depend on the events, so it is evaluated once: if no account of the batch has a webhook
+ * or a feed, the arrays are not even unpacked, which is two thirds of the cost.
  */
 export async function insertOutbox(db: Db, events: readonly NewWebhookEvent[]): Promise<void> {
   const accountIds = plainArray([...new Set(events.map((e) => e.accountId))]);
   await exec(
     db,
-    onePlan(sql`WITH written AS (
-        INSERT INTO webhook_outbox (account_id, priority, kind, status, message_ids, at, errors)
-        SELECT u.account_id, u.priority, u.kind, u.status, array_agg(u.message_id), array_agg(coalesce(u.at, now())),
-               array_agg(u.error)
-        FROM ${rowsOf(events, EVENT_FIELDS)} AS u
-        WHERE EXISTS (SELECT FROM webhook_endpoint e WHERE e.account_id = ANY(${accountIds}::bigint[]) AND e.status <> 'disabled')
-          AND EXISTS (SELECT FROM webhook_endpoint e WHERE e.account_id = u.account_id AND ${takes(sql`u`)})
-        GROUP BY u.account_id, u.priority, u.kind, u.status, u.n / ${EVENTS_PER_ROW}
-        ORDER BY u.account_id, min(u.n)
-        RETURNING id)
-        SELECT pg_notify(${WEBHOOKS_CHANNEL}, '') WHERE EXISTS (SELECT FROM written)`),
+    onePlan(
+      writeAll(sql`SELECT uuidv7() AS seed, g.*, NULL::jsonb AS data FROM (
+          SELECT u.account_id, u.priority, u.kind, u.status, array_agg(u.message_id) AS message_ids,
+                 array_agg(coalesce(u.at, now())) AS at, array_agg(u.error) AS errors
+          FROM ${rowsOf(events, EVENT_FIELDS)} AS u
+          WHERE (EXISTS (SELECT FROM webhook_endpoint e WHERE e.account_id = ANY(${accountIds}::bigint[]) AND e.status <> 'disabled')
+                 OR EXISTS (SELECT FROM account f WHERE f.id = ANY(${accountIds}::bigint[]) AND f.feed_since IS NOT NULL))
+            AND (${isTaken(sql`u`)} OR ${isFed(sql`u`)})
+          GROUP BY u.account_id, u.priority, u.kind, u.status, u.n / ${EVENTS_PER_ROW}
+          ORDER BY u.account_id, min(u.n)) AS g`),
+    ),
   );
 }
+
+/** Writes rows of events for the endpoints and the feeds of their accounts, under the same ids, and wakes the workers. */
+const writeAll = (rows: Sql): Sql => sql`WITH told AS MATERIALIZED (${rows}),
+  fed AS (
+    INSERT INTO webhook_published (account_id, id, kind, status, message_ids, at, errors, data)
+    SELECT t.account_id, t.seed, t.kind, t.status, t.message_ids, t.at, t.errors, t.data FROM told t
+    WHERE ${isFed(sql`t`)} ORDER BY t.seed),
+  written AS (
+    INSERT INTO webhook_outbox (account_id, priority, seed, kind, status, message_ids, at, errors, data)
+    SELECT t.account_id, t.priority, t.seed, t.kind, t.status, t.message_ids, t.at, t.errors, t.data FROM told t
+    WHERE ${isTaken(sql`t`)} ORDER BY t.seed
+    RETURNING id)
+  SELECT pg_notify(${WEBHOOKS_CHANNEL}, '') WHERE EXISTS (SELECT FROM written)`;
+
+/** True if one of the account's endpoints receives the events of a row. */
+const isTaken = (row: Sql): Sql =>
+  sql`EXISTS (SELECT FROM webhook_endpoint e WHERE e.account_id = ${row}.account_id AND ${takes(row)})`;
+
+/** True if the account of a row keeps a feed. */
+const isFed = (row: Sql): Sql =>
+  sql`EXISTS (SELECT FROM account f WHERE f.id = ${row}.account_id AND f.feed_since IS NOT NULL)`;
 
 /** An event that is not about a message. */
 export type NewFact = {
@@ -119,29 +142,64 @@ export type NewFact = {
 
 /**
  * Publishes events that are not about a message, in the transaction of what they tell. Those that no endpoint of their
- * account subscribes to are not written.
+ * account subscribes to, and no feed keeps, are not written.
  */
 export async function publishFacts(tx: Db, facts: readonly NewFact[]): Promise<void> {
   if (facts.length === 0) return;
   await exec(
     tx,
-    sql`WITH written AS (
-          INSERT INTO webhook_outbox (account_id, kind, message_ids, at, errors, data)
-          SELECT u.account_id, u.kind, ARRAY[u.about], ARRAY[now()], ARRAY[NULL::text], u.data::jsonb
-          FROM ${rowsOf(facts, {
-            account_id: bigint((f) => f.accountId),
-            kind: text((f) => f.type),
-            about: uuid((f) => idFrom(`${f.type.split('.', 1)[0]}/${f.accountId}/${f.about}`)),
-            data: text((f) => JSON.stringify(f.data)),
-            status: smallint(() => null),
-            n: int((_, n) => n),
-          })} AS u
-          WHERE EXISTS (SELECT FROM webhook_endpoint e WHERE e.account_id = u.account_id AND ${takes(sql`u`)})
-          ORDER BY u.n
-          RETURNING id)
-        SELECT pg_notify(${WEBHOOKS_CHANNEL}, '') WHERE EXISTS (SELECT FROM written)`,
+    writeAll(sql`SELECT uuidv7() AS seed, g.* FROM (
+        SELECT u.account_id, 1::smallint AS priority, u.kind, u.status, ARRAY[u.about] AS message_ids, ARRAY[now()] AS at,
+               ARRAY[NULL::text] AS errors, u.data::jsonb AS data
+        FROM ${rowsOf(facts, {
+          account_id: bigint((f) => f.accountId),
+          kind: text((f) => f.type),
+          about: uuid((f) => idFrom(`${f.type.split('.', 1)[0]}/${f.accountId}/${f.about}`)),
+          data: text((f) => JSON.stringify(f.data)),
+          status: smallint(() => null),
+          n: int((_, n) => n),
+        })} AS u
+        WHERE ${isTaken(sql`u`)} OR ${isFed(sql`u`)}
+        ORDER BY u.n) AS g`),
   );
 }
+
+/** The accounts that take `message.accepted`, in memory: sends of all others pay nothing for it. */
+export type Subscriptions = { takesAccepted(accountId: number): boolean };
+
+/** Creates the list in memory; `reload` it after each change (`notifySubscriptions`). */
+export function createSubscriptions(pool: Pool): Subscriptions & { reload(): Promise<void> } {
+  let accountIds: ReadonlySet<number> = new Set();
+  return {
+    takesAccepted: (accountId) => accountIds.has(accountId),
+    async reload() {
+      const rows = await many<{ accountId: number }>(
+        pool,
+        sql`SELECT account_id AS "accountId" FROM webhook_endpoint
+            WHERE status <> 'disabled' AND kinds @> ARRAY[${ACCEPTED_KIND}]::text[]
+            UNION SELECT id FROM account WHERE feed_since IS NOT NULL`,
+      );
+      accountIds = new Set(rows.map((row) => row.accountId));
+    },
+  };
+}
+
+/** Makes all processes reload what they keep of accounts in memory, when the transaction commits. */
+export const notifySubscriptions = (tx: Db): Promise<number> =>
+  exec(tx, sql`SELECT pg_notify(${'heliograph_routing' satisfies NotifyChannel}, '')`);
+
+/** True if an endpoint or the feed of the account takes events of a type that is not about messages. */
+export const isWanted = async (
+  db: Db,
+  { accountId, type }: { accountId: number; type: FactType },
+): Promise<boolean> => {
+  const row = sql`(SELECT ${accountId}::bigint AS account_id, ${type}::text AS kind, NULL::smallint AS status) AS u`;
+  const { wanted } = await one<{ wanted: boolean }>(
+    db,
+    sql`SELECT ${isTaken(sql`u`)} OR ${isFed(sql`u`)} AS wanted FROM ${row}`,
+  );
+  return wanted;
+};
 
 /** True if the endpoint `e` receives the events of a row. */
 const takes = (row: Sql): Sql => sql`e.status <> 'disabled' AND ${row}.kind = ANY(e.kinds)
@@ -281,6 +339,10 @@ const OUTBOX_ROW = columns({
     sql`CASE WHEN o.endpoint = ${constant(UNDIVIDED)} THEN coalesce(sole.ref, 0) ELSE o.endpoint END`,
   ),
   seed: as<string>('o.seed'),
+});
+
+/** The events in a row `o` of the outbox or of the feed. */
+export const ROW_EVENTS = columns({
   kind: as<string>('o.kind'),
   data: as<object | null>('o.data'),
   status: as<number | null>('o.status'),
@@ -289,9 +351,28 @@ const OUTBOX_ROW = columns({
   at: as<string>(`(SELECT string_agg((extract(epoch FROM a.at) * 1000)::bigint::text, ',' ORDER BY a.n)
                    FROM unnest(o.at) WITH ORDINALITY AS a (at, n))`),
 });
+type RowEvents = Omit<RowOf<typeof ROW_EVENTS>, 'messageIds' | 'at'> & { messageIds: string[]; at: Date[] };
 
 /** Up to 500 events of one account, priority, kind and status. */
-export type OutboxRow = Omit<RowOf<typeof OUTBOX_ROW>, 'messageIds' | 'at'> & { messageIds: string[]; at: Date[] };
+export type OutboxRow = RowOf<typeof OUTBOX_ROW> & RowEvents;
+
+export const unpackRow = <R extends RowOf<typeof ROW_EVENTS>>(row: R) => ({
+  ...row,
+  messageIds: row.messageIds.split(','),
+  at: row.at.split(',').map((ms) => new Date(Number(ms))),
+});
+
+/** Lists the events in a row, in their order. */
+export const eventsOf = ({ seed, kind, data, status, messageIds, at, errors }: RowEvents & { readonly seed: string }) =>
+  messageIds.map((messageId, place) => ({
+    id: eventIdOf(seed, place),
+    kind,
+    data,
+    messageId,
+    status,
+    at: at[place] ?? new Date(0),
+    error: errors[place] ?? null,
+  }));
 
 /** Amount to load: this many rows, and of them those until which there are this many events. */
 export type RowLimit = { readonly rows: number; readonly events: number };
@@ -316,7 +397,7 @@ export async function listOutbox(
 ): Promise<OutboxRow[]> {
   const rows = await many(
     db,
-    sql`SELECT ${OUTBOX_ROW}
+    sql`SELECT ${OUTBOX_ROW}, ${ROW_EVENTS}
         FROM ${rowsOf(wants, {
           account_id: bigint((w) => w.accountId),
           endpoint: bigint((w) => w.endpoint),
@@ -336,11 +417,7 @@ export async function listOutbox(
         WHERE u.endpoint <> ${constant(UNDIVIDED)} OR (sole.n <= 1 AND sole.paused IS NOT TRUE)
         ORDER BY o.priority, o.id`,
   );
-  return rows.map((row) => ({
-    ...row,
-    messageIds: row.messageIds.split(','),
-    at: row.at.split(',').map((ms) => new Date(Number(ms))),
-  }));
+  return rows.map(unpackRow);
 }
 
 const oldestOf = (

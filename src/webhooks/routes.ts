@@ -15,7 +15,6 @@ import {
   type Endpoint,
   type EndpointOverview,
   findEndpoint,
-  findUrlFault,
   listAllEndpoints,
   noWebhook,
   registerEndpoint,
@@ -25,6 +24,7 @@ import {
 } from './endpoints.ts';
 import { WEBHOOK_EVENT_KINDS } from './events.ts';
 import { listEventCounts } from './delivery-log.ts';
+import { findUrlFault } from './urls.ts';
 
 const PATH_A = '/api/partner-gateway/v1/webhooks/delivery-status';
 const PATH_B = '/api/webhooks/delivery-status';

@@ -7,6 +7,7 @@ import type { Tracing } from '../core/tracing.ts';
 import type { AttemptResult, QueuedEvent, RetryPlan, Target } from './account-queue.ts';
 import { envelopeOf } from './event-types.ts';
 import { bodyOf, type Facts, type WebhookEvent } from './events.ts';
+import { type Callback, urlFor } from './urls.ts';
 
 const GONE = 410;
 
@@ -48,8 +49,12 @@ export async function sendEvent(
     return failed('the gateway cannot open its secret: rotate it', { at, durationMs: 0 });
   const headers = signedHeaders({ id, timestamp: timestampOf(at), body, secrets: target.secrets });
   const all = { ...target.moreHeaders, ...headers, ...more };
-  return resultOf(await post({ url: target.url, headers: all, body }), at);
+  return resultOf(await post({ url: urlFor(target, callbackOf(facts)), headers: all, body }), at);
 }
+
+/** Returns the URL of its message to which an event goes. */
+export const callbackOf = (facts: { readonly callback?: Callback | null } | null): Callback | null =>
+  facts?.callback ?? null;
 
 type Receiver = Pick<Target, 'form' | 'showsAmounts' | 'fileUrl'>;
 type Loaded = Omit<QueuedEvent, 'seq' | 'outboxId' | 'attempts' | 'facts'>;

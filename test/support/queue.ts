@@ -23,6 +23,7 @@ export const newMessage = (more: Partial<NewMessage> = {}): NewMessage =>
     body: 'Hello',
     priceCategory: null,
     purpose: null,
+    clientData: null,
     priceMicros: 0,
     refundUndelivered: false,
     apiKeyId: null,

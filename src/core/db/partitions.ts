@@ -23,6 +23,7 @@ export const DAY_TABLES: Readonly<Record<string, string>> = {
   message_event: '',
   // A row is written only once unless the delivery of its event fails.
   webhook_delivery: '',
+  webhook_published: '',
 };
 
 /** Returns the name of the partition of a table for a day, such as `message_20270131`. */
@@ -80,21 +81,25 @@ function dayOf(name: string): Date | undefined {
   return table in DAY_TABLES ? new Date(`${year}-${month}-${day}T00:00:00Z`) : undefined;
 }
 
-/** Lists the days that have partitions and ended before `before`, the oldest first. */
-export async function listEndedDays(db: Db, before: Date): Promise<Date[]> {
-  const starts = [...(await listPartitions(db))].flatMap((name) => dayOf(name)?.getTime() ?? []);
+/** Lists the days that have partitions (of this table alone) and ended before `before`, the oldest first. */
+export async function listEndedDays(db: Db, before: Date, table?: string): Promise<Date[]> {
+  const starts = [...(await listPartitions(db))].flatMap((name) => {
+    const day = dayOf(name);
+    return day && (table === undefined || name === partitionName(table, day)) ? day.getTime() : [];
+  });
   const ended = new Set(starts.filter((start) => start + DAY_MS <= before.getTime()));
   return [...ended].toSorted((a, b) => a - b).map((start) => new Date(start));
 }
 
 /**
- * Drops the partitions of a day: those of the messages first, so that no message without its state is mistaken for a
- * waiting one. Each has its own transaction, since together their locks could deadlock with those of a reader.
+ * Drops the partitions of a day (of these tables alone): those of the messages first, so that no message without its
+ * state is mistaken for a waiting one. Each has its own transaction, since together their locks could deadlock with
+ * those of a reader.
  *
  * @returns false if a long-running reader of one of the tables prevented it, so that it must be retried later
  */
-export async function dropDay(pool: Pool, day: Date): Promise<boolean> {
-  for (const table of Object.keys(DAY_TABLES)) {
+export async function dropDay(pool: Pool, day: Date, tables = Object.keys(DAY_TABLES)): Promise<boolean> {
+  for (const table of tables) {
     const drop = raw(`DROP TABLE IF EXISTS ${partitionName(table, day)}`);
     if ((await transactionUnlessLocked(pool, (tx) => exec(tx, drop))) === null) return false;
   }

@@ -285,6 +285,7 @@ const EXAMPLES: Readonly<Record<number, ErrorCode>> = {
   403: 'forbidden',
   404: 'not_found',
   409: 'conflict',
+  410: 'gone',
   413: 'too_large',
   415: 'unsupported_media_type',
   416: 'range_not_satisfiable',

@@ -37,6 +37,7 @@ export const addEndpoint = (pool: Pool, { accountId, ...settings }: NewEndpoint)
       filters: {},
       retry: 'full',
       showsAmounts: false,
+      maxPerSecond: null,
       secretKey: WEBHOOK_KEY,
       ...settings,
     }),

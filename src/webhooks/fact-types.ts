@@ -1,0 +1,132 @@
+import { type Static, type TObject, Type } from 'typebox';
+import { channelName, orNull } from '../core/schema.ts';
+
+const fact = <D extends TObject>(summary: string, data: D, example: Static<D>) => ({ summary, data, example });
+const phoneNumber = Type.String({ description: 'In E.164 format, or a user id of the network.' });
+
+const Contact = Type.Object({
+  contactId: Type.Integer(),
+  phoneNumber: orNull(phoneNumber),
+  email: orNull(Type.String()),
+  fullName: orNull(Type.String()),
+  firstName: orNull(Type.String()),
+  lastName: orNull(Type.String()),
+});
+const CONTACT = {
+  contactId: 17,
+  phoneNumber: '+393331234567',
+  email: null,
+  fullName: null,
+  firstName: 'Ada',
+  lastName: 'Example',
+};
+
+/**
+ * Events whose data are written with them, in the transaction of the change (`publishFacts`). An entry here is all that a
+ * type needs: endpoints, the feed, the API description and the console follow.
+ */
+export const FACTS = {
+  'consent.changed': fact(
+    'A person has opted out of your messages, or in again',
+    Type.Object({
+      phoneNumber,
+      channel: channelName(),
+      state: Type.Enum(['OPTED_OUT', 'OPTED_IN'], { type: 'string' }),
+    }),
+    { phoneNumber: '+393331234567', channel: 'SMS', state: 'OPTED_OUT' },
+  ),
+  'campaign.state': fact(
+    'A campaign has started, was paused, resumed or cancelled, or has ended',
+    Type.Object({
+      campaignId: Type.Integer(),
+      state: Type.Enum(['SENDING', 'PAUSED', 'CANCELLED', 'COMPLETED', 'FAILED'], { type: 'string' }),
+      reason: orNull(Type.String()),
+    }),
+    { campaignId: 7, state: 'COMPLETED', reason: null },
+  ),
+  'template.status': fact(
+    'A network has changed the status or the quality of a template',
+    Type.Object({
+      templateId: Type.String(),
+      name: Type.String(),
+      language: Type.String(),
+      status: Type.String(),
+      oldStatus: Type.String(),
+      quality: orNull(Type.String()),
+      reason: orNull(Type.String()),
+    }),
+    {
+      templateId: '1234567890',
+      name: 'order_shipped',
+      language: 'it',
+      status: 'PAUSED',
+      oldStatus: 'APPROVED',
+      quality: 'LOW',
+      reason: null,
+    },
+  ),
+  'template.category': fact(
+    'A network has put a template into another category',
+    Type.Object({
+      templateId: Type.String(),
+      name: Type.String(),
+      language: Type.String(),
+      category: Type.String(),
+      oldCategory: Type.String(),
+    }),
+    {
+      templateId: '1234567890',
+      name: 'order_shipped',
+      language: 'it',
+      category: 'MARKETING',
+      oldCategory: 'UTILITY',
+    },
+  ),
+  'conversation.assigned': fact(
+    'A conversation was assigned to a user, or to nobody',
+    Type.Object({ chatId: Type.String({ format: 'uuid' }), userId: orNull(Type.Integer()) }),
+    { chatId: '01a1fd63-cf7c-7183-929b-000000000012', userId: 3 },
+  ),
+  'conversation.closed': fact(
+    'A conversation was archived',
+    Type.Object({ chatId: Type.String({ format: 'uuid' }), userId: orNull(Type.Integer()) }),
+    { chatId: '01a1fd63-cf7c-7183-929b-000000000012', userId: 3 },
+  ),
+  'contact.created': fact('A contact was created', Contact, CONTACT),
+  'contact.updated': fact('A contact was changed', Contact, CONTACT),
+  'import.completed': fact(
+    'An import of contacts has ended',
+    Type.Object({
+      importId: Type.Integer(),
+      status: Type.Enum(['COMPLETED', 'FAILED'], { type: 'string' }),
+      created: Type.Integer(),
+      updated: Type.Integer(),
+    }),
+    { importId: 5, status: 'COMPLETED', created: 120, updated: 4 },
+  ),
+  'export.completed': fact(
+    'An export has ended',
+    Type.Object({
+      exportId: Type.String({ format: 'uuid' }),
+      status: Type.Enum(['COMPLETED', 'FAILED'], { type: 'string' }),
+      rows: orNull(Type.Integer()),
+    }),
+    { exportId: '01a1fd63-cf7c-7183-929b-000000000014', status: 'COMPLETED', rows: 5000 },
+  ),
+  'credit.low': fact(
+    'The credit of the account runs out at its present pace, or has run out',
+    Type.Object({
+      state: Type.Enum(['LOW', 'EMPTY'], { type: 'string' }),
+      availableCredit: orNull(Type.Number({ description: 'Null if the endpoint was made without the scope `money`.' })),
+      currency: Type.String(),
+    }),
+    { state: 'LOW', availableCredit: 4.2, currency: 'EUR' },
+  ),
+  'webhook.disabled': fact(
+    'An endpoint was disabled because it keeps failing',
+    Type.Object({ endpointId: Type.String(), reason: Type.String() }),
+    { endpointId: '42', reason: 'the receiver returned 410 Gone' },
+  ),
+};
+export type FactType = keyof typeof FACTS;
+export type FactData<T extends FactType> = Static<(typeof FACTS)[T]['data']>;
