@@ -1,8 +1,8 @@
-import { LRUCache } from 'lru-cache';
 import { bitOf, CHANNEL, type Channel } from '../core/channels.ts';
 import { type Db, join, many, maybeOne, one, type Sql, sql } from '../core/db/query.ts';
 import { type FieldError, invalidFields } from '../core/errors.ts';
 import { firstIdAt, timeOfId } from '../core/ids.ts';
+import { createGrowingCache } from '../core/limits.ts';
 import { STATUS, type StatusName } from '../core/message-state.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, parseInstant } from '../core/time.ts';
 import { listRecordsById, type MessageRecord } from '../messages/status.ts';
@@ -20,7 +20,7 @@ type PageStart = { readonly endId: string; readonly offset: number };
  * Its parameter `settled` is the instant before which no message can appear any more.
  */
 export function createStartFinder() {
-  const counts = new LRUCache<string, number>({ max: MAX_CACHED_HOURS });
+  const counts = createGrowingCache<number>(MAX_CACHED_HOURS);
 
   /** Counts the messages of each hour in [from, to), oldest first. */
   async function countHours(
@@ -237,7 +237,7 @@ const MAX_QUEUED_LOOKUPS = 20_000;
  * pages before again. A client that jumps to a deep page skips whole hours.
  */
 export function createHistoryReader() {
-  const pageEnds = new LRUCache<string, string>({ max: MAX_PAGE_ENDS });
+  const pageEnds = createGrowingCache<string>(MAX_PAGE_ENDS);
   const findStart = createStartFinder();
 
   return async (db: Db, { accountId }: Of, query: HistoryQuery, now: Date): Promise<MessageRecord[]> => {

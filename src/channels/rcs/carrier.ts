@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
 import { newId } from '../../core/ids.ts';
-import { createSlots } from '../../core/limits.ts';
+import { createGrowingCache, createSlots } from '../../core/limits.ts';
 import type { Carrier, CarrierHost, CarrierState, Outcome, SignToPerson, Submission } from '../carrier.ts';
 import { createGate, type HttpAnswer } from '../http-client.ts';
 import { getList, parseJson } from '../settings.ts';
@@ -179,7 +178,7 @@ const MAX_REMEMBERED = 200_000;
  * failed are omitted.
  */
 function createReachability(settings: RcsSettings, client: RbmClient): Reachability {
-  const known = new LRUCache<string, boolean>({ max: MAX_REMEMBERED });
+  const known = createGrowingCache<boolean>(MAX_REMEMBERED);
   const slots = createSlots(settings.capabilityConcurrency);
   const keyOf = (sender: string, destination: string): string => `${sender} ${destination}`;
 
