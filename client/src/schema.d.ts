@@ -18514,6 +18514,18 @@ export interface operations {
                                 pending: number;
                                 cost: number | null;
                             };
+                            /** @description The same for the day before, up to the current hour. */
+                            yesterday: {
+                                /** @description Messages given to carriers. */
+                                sent: number;
+                                /** @description Messages that were delivered. */
+                                delivered: number;
+                                /** @description Messages that ended undelivered. */
+                                failed: number;
+                                /** @description Messages of `sent` whose final status is not known yet. */
+                                pending: number;
+                                cost: number | null;
+                            };
                         };
                         /** @description An entry for every hour up to the current one and every channel, by the time of acceptance, oldest first. */
                         series: {
@@ -18527,6 +18539,7 @@ export interface operations {
                             sent: number;
                             delivered: number;
                             failed: number;
+                            cost: number | null;
                         }[];
                         credit: {
                             available: number;
@@ -18658,6 +18671,7 @@ export interface operations {
                             sent: number;
                             delivered: number;
                             failed: number;
+                            cost: number | null;
                         }[];
                     };
                 };

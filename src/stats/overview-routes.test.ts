@@ -51,6 +51,7 @@ describe('traffic', () => {
       sent: 0,
       delivered: 0,
       failed: 0,
+      cost: 0,
     });
     expect(series.at(-1)).toMatchObject({
       bucket: `${NOON.toISOString().slice(0, 13)}:00:00.000Z`,
@@ -67,14 +68,16 @@ describe('traffic', () => {
     await count(hoursAgo(0), { sent: 10, delivered: 6, failed: 3, unsent: 1, costMicros: 250_000 });
     await count(hoursAgo(3), { sent: 2, delivered: 2 }, 'RCS');
     await count(hoursAgo(13), { sent: 100, delivered: 100 });
+    await count(hoursAgo(24), { sent: 5, delivered: 4 });
     for (const folded of [false, true]) {
       if (folded) await foldTraffic(pool, () => NOON);
       const { series, totals } = await overview('?hours=13');
       expect(totals.today).toEqual({ sent: 12, delivered: 8, failed: 3, pending: 2, cost: 0.25 });
+      expect(totals.yesterday).toMatchObject({ sent: 5, delivered: 4, pending: 1 });
       const some = series.filter(({ sent }: { sent: number }) => sent > 0);
       expect(some).toMatchObject([
         { channel: 'RCS', sent: 2, delivered: 2, failed: 0 },
-        { channel: 'SMS', sent: 10, delivered: 6, failed: 3 },
+        { channel: 'SMS', sent: 10, delivered: 6, failed: 3, cost: 0.25 },
       ]);
     }
     expect((await overview('?hours=168')).series).toHaveLength(168 * 3);

@@ -78,6 +78,7 @@ export const OverviewOut = Type.Object({
   ),
   totals: Type.Object({
     today: Type.Object(TOTALS, { description: 'The messages accepted since midnight, UTC.' }),
+    yesterday: Type.Object(TOTALS, { description: 'The same for the day before, up to the current hour.' }),
   }),
   series: Type.Array(
     Type.Object({
@@ -86,6 +87,7 @@ export const OverviewOut = Type.Object({
       sent: Type.Integer(),
       delivered: Type.Integer(),
       failed: Type.Integer(),
+      cost: TOTALS.cost,
     }),
     {
       description:
@@ -136,6 +138,7 @@ export const PeriodOut = Type.Object({
       sent: Type.Integer(),
       delivered: Type.Integer(),
       failed: Type.Integer(),
+      cost: TOTALS.cost,
     }),
     { description: 'An entry for every day and every channel, oldest first.' },
   ),

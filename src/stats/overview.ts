@@ -134,8 +134,8 @@ function toOverview(
   return {
     asOf: now.toISOString(),
     rate: { accepted, delivered, failed },
-    totals: { today: totalsOfToday(rows, now, actor) },
-    series: trafficSeriesOf(rows, now, hours),
+    totals: totalsOfDays(rows, now, actor),
+    series: trafficSeriesOf(rows, { now, hours, reader: actor }),
     credit: showsCredit ? toCredit(balance) : null,
     campaigns: campaigns.map((campaign) => toRunning(campaign, actor, findPace(actor, campaign, now))),
     attention: [...shared, ...lowCredit, ...attention].sort(compareAttention),
@@ -214,30 +214,32 @@ async function findPeriod(db: Db, reader: Reader, days: Days): Promise<PeriodOut
       endDate: dayOf(new Date(from.getTime() - DAY_MS)),
       totals: totalsOf(previous, reader),
     },
-    series: seriesOf(current, from, count),
+    series: seriesOf(current, { from, count, reader }),
   };
 }
 
 const dayOf = (midnight: Date): string => midnight.toISOString().slice(0, 10);
 
-function totalsOf(rows: readonly DayRow[], reader: AmountReader): PeriodOut['totals'] {
-  const sum = (of: (row: DayRow) => number): number => rows.reduce((total, row) => total + of(row), 0);
-  const [sent, delivered, failed] = [sum((row) => row.sent), sum((row) => row.delivered), sum((row) => row.failed)];
-  const unsent = sum((row) => row.unsent);
+/** Adds up figures, as this caller may see them. */
+function totalsOf(rows: readonly Figures[], reader: AmountReader): PeriodOut['totals'] {
+  const [sent, delivered] = [sum(rows, (row) => row.sent), sum(rows, (row) => row.delivered)];
+  const [failed, unsent] = [sum(rows, (row) => row.failed), sum(rows, (row) => row.unsent)];
   const cost = amountFor(
     reader,
-    sum((row) => row.costMicros),
+    sum(rows, (row) => row.costMicros),
   );
   return { sent, delivered, failed, pending: sent - delivered - (failed - unsent), cost };
 }
 
 /** Makes an entry for every day and every channel, with zeros where nothing was sent. */
-function seriesOf(rows: readonly DayRow[], from: Date, count: number): PeriodOut['series'] {
+function seriesOf(
+  rows: readonly DayRow[],
+  { from, count, reader }: { readonly from: Date; readonly count: number; readonly reader: AmountReader },
+): PeriodOut['series'] {
   const known = new Map(rows.map((row) => [`${row.day}/${row.channel}`, row]));
   return Array.from({ length: count }, (_, i) => dayOf(new Date(from.getTime() + i * DAY_MS))).flatMap((day) =>
     CHANNELS.map((channel) => {
-      const { sent = 0, delivered = 0, failed = 0 } = known.get(`${day}/${bitOf(channel)}`) ?? {};
-      return { day, channel, sent, delivered, failed };
+      return { day, channel, ...pointOf(known.get(`${day}/${bitOf(channel)}`), reader) };
     }),
   );
 }
@@ -254,22 +256,27 @@ const startOfYesterday = (now: Date): Date => new Date(midnightOf(now).getTime()
 const firstHourNeeded = (now: Date, hours: number): Date =>
   new Date(Math.min(startOfSeries(now, hours).getTime(), startOfYesterday(now).getTime()));
 
-const sum = (rows: readonly HourRow[], of: (row: HourRow) => number): number =>
-  rows.reduce((total, row) => total + of(row), 0);
+const sum = <R>(rows: readonly R[], of: (row: R) => number): number => rows.reduce((total, row) => total + of(row), 0);
 
 const since = (rows: readonly HourRow[], from: Date): readonly HourRow[] => rows.filter(({ hour }) => hour >= from);
 
-/** Adds up the figures of today's messages, as this caller may see them. */
-function totalsOfToday(all: readonly HourRow[], now: Date, reader: AmountReader): OverviewOut['totals']['today'] {
-  const rows = since(all, midnightOf(now));
-  const [sent, delivered] = [sum(rows, (row) => row.sent), sum(rows, (row) => row.delivered)];
-  const [failed, unsent] = [sum(rows, (row) => row.failed), sum(rows, (row) => row.unsent)];
-  const cost = amountFor(
-    reader,
-    sum(rows, (row) => row.costMicros),
-  );
-  return { sent, delivered, failed, pending: sent - delivered - (failed - unsent), cost };
+/** Adds up today's messages, and those of yesterday up to the same hour. */
+function totalsOfDays(all: readonly HourRow[], now: Date, reader: AmountReader): OverviewOut['totals'] {
+  const midnight = midnightOf(now);
+  const dayAgo = new Date(now.getTime() - DAY_MS);
+  const yesterday = since(all, startOfYesterday(now)).filter(({ hour }) => hour < midnight && hour <= dayAgo);
+  return { today: totalsOf(since(all, midnight), reader), yesterday: totalsOf(yesterday, reader) };
 }
+
+type Figures = Pick<HourRow, 'sent' | 'delivered' | 'failed' | 'unsent' | 'costMicros'>;
+
+/** The figures of an hour or a day for a series; zeros where nothing was sent. */
+const pointOf = (row: Figures | undefined, reader: AmountReader) => ({
+  sent: row?.sent ?? 0,
+  delivered: row?.delivered ?? 0,
+  failed: row?.failed ?? 0,
+  cost: amountFor(reader, row?.costMicros ?? 0),
+});
 
 /** Adds up the cost of the last 24 hours. */
 const lastDayCostMicros = (all: readonly HourRow[], now: Date): number =>
@@ -282,13 +289,16 @@ function countEndsSince(all: readonly HourRow[], from: Date): readonly [delivere
 }
 
 /** Makes an entry for every hour and every channel, with zeros where nothing was sent. */
-function trafficSeriesOf(all: readonly HourRow[], now: Date, hours: number): OverviewOut['series'] {
+function trafficSeriesOf(
+  all: readonly HourRow[],
+  { now, hours, reader }: Query & { readonly reader: AmountReader },
+): OverviewOut['series'] {
   const known = new Map(all.map((row) => [`${row.hour.getTime()}/${row.channel}`, row]));
   const start = startOfSeries(now, hours).getTime();
   return Array.from({ length: hours }, (_, i) => start + i * HOUR_MS).flatMap((at) =>
     CHANNELS.map((channel) => {
-      const { sent = 0, delivered = 0, failed = 0 } = known.get(`${at}/${bitOf(channel)}`) ?? {};
-      return { bucket: new Date(at).toISOString(), channel, sent, delivered, failed };
+      const point = pointOf(known.get(`${at}/${bitOf(channel)}`), reader);
+      return { bucket: new Date(at).toISOString(), channel, ...point };
     }),
   );
 }

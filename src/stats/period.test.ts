@@ -39,9 +39,9 @@ test('the days of a period are added up, compared with as many before, exactly, 
     });
     expect(body.series).toHaveLength(6);
     expect(body.series.filter(({ sent }: { sent: number }) => sent > 0)).toEqual([
-      { day: '2026-03-10', channel: 'SMS', sent: 10, delivered: 6, failed: 3 },
-      { day: '2026-03-11', channel: 'SMS', sent: 2, delivered: 1, failed: 0 },
-      { day: '2026-03-11', channel: 'RCS', sent: 4, delivered: 4, failed: 0 },
+      { day: '2026-03-10', channel: 'SMS', sent: 10, delivered: 6, failed: 3, cost: 0.25 },
+      { day: '2026-03-11', channel: 'SMS', sent: 2, delivered: 1, failed: 0, cost: 0 },
+      { day: '2026-03-11', channel: 'RCS', sent: 4, delivered: 4, failed: 0, cost: 0 },
     ]);
   }
 });
