@@ -38,7 +38,7 @@ type Picture = {
 };
 
 const picturesOf = ({ campaignId, scheduledId, chatId }: Sample): readonly Picture[] => [
-  { name: 'overview', path: '/', theme: 'light', shows: (page) => page.locator('.recharts-surface').nth(1) },
+  { name: 'overview', path: '/', theme: 'light', shows: (page) => page.locator('.recharts-surface') },
   {
     name: 'campaign',
     path: `/campaigns/${campaignId}`,

@@ -53,8 +53,8 @@ test('without a network a banner says so, a page that is opened waits, and it ap
   const { page, context, watch } = await open('/');
   await context.setOffline(true);
   await banner(page, 'No connection.').waitFor();
-  await page.getByRole('link', { name: 'Exports', exact: true }).click();
-  await page.waitForURL('**/exports');
+  await page.getByRole('link', { name: 'Templates & media' }).click();
+  await page.waitForURL('**/account/templates');
   await takeShot(page, 'connection-offline-light', { fullPage: false });
   expect(await violations(page, WCAG)).toEqual([]);
   await page.emulateMedia({ colorScheme: 'dark' });
@@ -62,7 +62,7 @@ test('without a network a banner says so, a page that is opened waits, and it ap
   await takeShot(page, 'connection-offline-dark', { fullPage: false });
   expect(await page.getByText('Something went wrong').count()).toBe(0);
   await context.setOffline(false);
-  await page.getByRole('heading', { name: 'Exports', exact: true }).waitFor();
+  await page.getByRole('heading', { name: 'Templates', exact: true }).waitFor();
   await banner(page, 'Connected again.').waitFor();
   await page.locator('[data-fault]').waitFor({ state: 'detached' });
   expect(watch.problems()).toEqual([]);

@@ -85,7 +85,7 @@ test('conversations are worked through by keyboard alone: answered, noted, label
   await page.getByRole('checkbox', { name: 'Complaint' }).and(page.locator(':focus')).waitFor();
   await page.keyboard.press('Space');
   await page.keyboard.press('Enter');
-  await row(page, first).getByText('Complaint').waitFor();
+  await row(page, first).getByRole('img', { name: 'Complaint' }).waitFor();
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   // Archiving opens the next one.
   await page.keyboard.press('e');
@@ -99,7 +99,7 @@ test('conversations are worked through by keyboard alone: answered, noted, label
   await row(page, second).waitFor({ state: 'detached' });
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   for (let left = 4; left > 1; left--) {
-    await page.getByRole('button', { name: 'Archive' }).waitFor();
+    await page.getByRole('button', { name: 'Archive conversation' }).waitFor();
     await page.keyboard.press('e');
     await expect.poll(() => page.locator('[data-row]').count()).toBe(left - 1);
   }
@@ -133,21 +133,54 @@ test('keys typed for a reply do nothing in a conversation that cannot be answere
   expect(watch.problems()).toEqual([]);
 });
 
-test('a long list of unread conversations scrolls in its pane and leaves the page as tall as the window', async () => {
+test('a long list of unread conversations scrolls in its pane, a window of it at a time, and the page stays', async () => {
   const { page } = await site.signIn();
   const persons = Array.from({ length: 40 }, nextPerson);
   for (const person of persons) await write(person, `I am ${person}`);
   await page.goto(site.url('/inbox'));
   await row(page, persons.at(-1) ?? '').waitFor();
-  await expect.poll(() => page.locator('[data-row]').count()).toBeGreaterThan(20);
-  const { top, height } = await page
-    .locator('[data-row]')
-    .last()
-    .evaluate((last) => {
-      last.scrollIntoView();
-      return { top: scrollY, height: document.documentElement.scrollHeight - innerHeight };
+  const excess = () => page.evaluate('[scrollY, document.documentElement.scrollHeight - innerHeight].join()');
+  expect(await excess()).toBe('0,0');
+  await expect
+    .poll(async () => {
+      await page
+        .locator('[data-row]')
+        .last()
+        .evaluate((last) => last.scrollIntoView());
+      return row(page, persons[0] ?? '').count();
+    })
+    .toBe(1);
+  expect(await page.locator('[data-row]').count()).toBeLessThan(30);
+  expect(await excess()).toBe('0,0');
+});
+
+test('a message renders the rows that it changes again, and no others', async () => {
+  const { page } = await site.signIn();
+  const persons = Array.from({ length: 12 }, nextPerson);
+  for (const person of persons) await write(person, 'Hello');
+  const [first = '', other = ''] = persons.toReversed();
+  await open(page, first);
+  await row(page, other).waitFor();
+  // Each row writes the time of its last message once when it is rendered.
+  await page.evaluate(`(() => {
+    const { get } = Object.getOwnPropertyDescriptor(Intl.DateTimeFormat.prototype, 'format');
+    globalThis.written = [];
+    Object.defineProperty(Intl.DateTimeFormat.prototype, 'format', {
+      get() {
+        const format = get.call(this);
+        return (at) => (globalThis.written.push(String(+at)), format(at));
+      },
     });
-  expect({ top, height }).toEqual({ top: 0, height: 0 });
+  })()`);
+  await write(other, 'Only mine changes');
+  await row(page, other).getByText('Only mine changes').waitFor();
+  await page.evaluate('new Promise((resolve) => setTimeout(resolve, 1500))');
+  const rows = await page
+    .locator('[data-row] time')
+    .evaluateAll((times) => times.map((time) => String(Date.parse(time.getAttribute('datetime') ?? ''))));
+  const written = (await page.evaluate<string[]>('globalThis.written')).filter((at) => rows.includes(at));
+  expect(rows.length).toBeGreaterThan(10);
+  expect(new Set(written).size).toBeLessThanOrEqual(2);
 });
 
 test('a note is shown to colleagues and never sent', async () => {
@@ -202,7 +235,7 @@ test('a snoozed conversation waits in its own list until its time, and then is u
   await row(page, person).waitFor({ state: 'detached' });
   await page.getByText('Snoozed', { exact: true }).click();
   await row(page, person)
-    .getByText(/^Until/)
+    .getByRole('img', { name: /^Until/ })
     .waitFor();
   await page.goto(site.url('/inbox'));
   await exec(site.program.pool, sql`UPDATE conversation SET snoozed_until = now() WHERE peer = ${person}`);
@@ -276,7 +309,7 @@ test('the shortcuts are shown at ?, and single letters can be switched off', asy
   await sheet.getByRole('switch').uncheck();
   await page.keyboard.press('Escape');
   await sheet.waitFor({ state: 'detached' });
-  await page.getByRole('heading', { name: 'Inbox', level: 1 }).click();
+  await page.evaluate('document.activeElement.blur()');
   await page.keyboard.press('/');
   expect(await page.getByRole('searchbox').and(page.locator(':focus')).count()).toBe(0);
   expect(watch.problems()).toEqual([]);
@@ -329,7 +362,9 @@ test('canned answers, labels and opening hours are set in the settings of the in
     return rows[0]?.available === true;
   });
   await write(person, 'Hello');
-  await row(page, person).getByText(site.owner.username).waitFor();
+  await row(page, person)
+    .getByRole('img', { name: `Assigned to: ${site.owner.username}` })
+    .waitFor();
   expect(watch.problems()).toEqual([]);
 });
 

@@ -75,7 +75,9 @@ test('a conversation stays in sync in two windows: message, reply, delivery, ass
   await expect.poll(() => one.page.getByRole('textbox', { name: 'Reply' }).inputValue()).toBe('');
 
   await two.page.getByLabel('Assigned to').selectOption({ label: site.owner.username });
-  await row(one.page, person).getByText(site.owner.username).waitFor();
+  await row(one.page, person)
+    .getByRole('img', { name: `Assigned to: ${site.owner.username}` })
+    .waitFor();
   const assigned = one.page.getByLabel('Assigned to').locator('option:checked');
   await expect.poll(() => assigned.textContent()).toContain('(you)');
 
@@ -234,12 +236,14 @@ test('filters are kept in the URL and after a reload', async () => {
   await page.goto(site.url('/inbox'));
   await row(page, chatting).waitFor();
   await row(page, texting).waitFor();
+  await page.getByRole('button', { name: 'More filters' }).click();
   await page.getByLabel('All channels').selectOption('RCS');
   await row(page, texting).waitFor({ state: 'detached' });
   await expect.poll(() => page.url()).toContain('channel=RCS');
   await page.reload();
   await row(page, chatting).waitFor();
   expect(await row(page, texting).count()).toBe(0);
+  await page.getByRole('button', { name: 'Filters set: 1' }).click();
   await page.getByLabel('Any assignee').selectOption('me');
   await page.getByText('No conversations match').waitFor();
   await page.getByRole('button', { name: 'Show all conversations' }).click();

@@ -66,7 +66,7 @@ test('a failure shows the error with the request ID, and a retry recovers from i
 test('on a phone, the navigation opens over the page and closes after a choice', async () => {
   const { page } = await site.signIn(site.owner, { width: 390, height: 844 });
   await page.goto(site.url('/'));
-  const link = page.getByRole('link', { name: 'API keys' });
+  const link = page.getByRole('link', { name: 'Developers' });
   await page.getByRole('button', { name: 'Open navigation' }).waitFor();
   await link.waitFor({ state: 'hidden' });
   await page.getByRole('button', { name: 'Open navigation' }).click();
@@ -89,20 +89,28 @@ test('on a laptop, the navigation of an account fits without scrolling', async (
   const { page } = await site.signIn(site.owner, { width: 1280, height: 800 });
   await page.goto(site.url('/'));
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
-  for (const name of ['Overview', 'Contacts', 'Security'])
+  for (const name of ['Overview', 'Contacts', 'Settings'])
     await expect.poll(() => isWhole(page, name), { message: name }).toBe(true);
 });
 
-test('on a laptop, the navigation of an operator scrolls to the active page and back to the first', async () => {
+test('operators switch between their account and the gateway, each with few entries, and tabs lead to the rest', async () => {
   const { page, watch } = await site.signIn(await site.operator(), { width: 1280, height: 800 });
-  await page.goto(site.url('/operator/log'));
-  await page.getByRole('heading', { name: 'Gateway log' }).waitFor();
-  await expect.poll(() => isWhole(page, 'Gateway log')).toBe(true);
+  const navigation = page.getByRole('navigation', { name: 'Main' });
+  const entries = (workspace: string) => navigation.getByRole('list', { name: workspace }).getByRole('link');
+  await page.goto(site.url('/operator/queues'));
+  await page.getByRole('heading', { name: 'Queues' }).waitFor();
+  expect(await entries('Gateway').allTextContents()).toEqual([
+    'Status',
+    'Carriers',
+    'Accounts & prices',
+    'Gateway log',
+  ]);
+  await page.getByRole('navigation', { name: 'Status' }).getByRole('link', { name: 'System health' }).click();
+  await page.getByRole('heading', { name: 'System health' }).waitFor();
   await takeShot(page, 'shell-operator-1280-light', { fullPage: false });
-  const first = page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Overview', exact: true });
-  await first.click();
+  await navigation.getByRole('link', { name: 'This account' }).click();
   await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor();
-  await expect.poll(() => isWhole(page, 'Overview')).toBe(true);
+  expect(await entries('This account').count()).toBe(8);
   await page.emulateMedia({ colorScheme: 'dark' });
   await takeShot(page, 'shell-operator-1280-dark', { fullPage: false });
   expect(watch.problems()).toEqual([]);
@@ -116,7 +124,7 @@ test('keyboard users can skip the navigation, and navigating focuses the heading
   await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Skip to content');
   await page.keyboard.press('Enter');
   await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('main');
-  await page.getByRole('link', { name: 'API keys' }).press('Enter');
+  await page.getByRole('link', { name: 'Developers' }).press('Enter');
   await page.getByRole('heading', { name: 'API keys' }).waitFor();
   await expect.poll(() => page.evaluate('document.activeElement.tagName')).toBe('H1');
   await expect.poll(() => page.title()).toBe('API keys · Heliograph');
@@ -125,7 +133,7 @@ test('keyboard users can skip the navigation, and navigating focuses the heading
 test('an unknown URL shows a message and a link back', async () => {
   const { page } = await site.signIn();
   await page.goto(site.url('/nowhere'));
-  await page.getByRole('heading', { name: 'Page not found' }).waitFor();
+  await page.getByRole('heading', { name: 'Page not found', level: 1 }).waitFor();
   await page.getByRole('main').getByRole('link', { name: 'Go to overview' }).click();
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
 });

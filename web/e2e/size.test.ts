@@ -20,7 +20,7 @@ type Size = { readonly code: number; readonly gzip: number; readonly brotli: num
 const FIRST_PAGES = ['sign-in/page', 'overview/page', 'messages/page', 'inbox/page', 'campaigns/listing-page'].map(
   (name) => `src/${name}.tsx`,
 );
-const FIRST: Size = { code: 225_000, gzip: 232_000, brotli: 210_000, files: 40 };
+const FIRST: Size = { code: 240_000, gzip: 250_000, brotli: 225_000, files: 40 };
 const ANY: Size = { code: 280_000, gzip: 292_000, brotli: 265_000, files: 60 };
 
 type Chunk = {

@@ -1,11 +1,6 @@
-import { Group } from '@mantine/core';
 import { queryOptions } from '@tanstack/react-query';
-import { useLocation } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
-import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/send.ts';
 import type { ListSearch } from '../ui/data-table.tsx';
-import { ButtonLink, PageFrame } from '../ui/parts.tsx';
 
 export const PG = '/api/partner-gateway/v1';
 export const MS = '/api/message-server';
@@ -52,42 +47,3 @@ export const agentsQuery = queryOptions({
   queryKey: ['account', 'agents'],
   queryFn: ({ signal }) => ok(api.GET(`${MS}/rcs/agents`, { params: { query: { limit: MAX_SENDERS } }, signal })),
 });
-
-const PARTS = [
-  ['credit', '/account'],
-  ['campaigns', '/account/campaigns'],
-  ['numbers', '/account/numbers'],
-  ['senders', '/account/senders'],
-  ['templates', '/account/templates'],
-] as const;
-
-type AccountFrameProps = {
-  readonly part: (typeof PARTS)[number][0];
-  readonly actions?: ReactNode;
-  readonly children: ReactNode;
-};
-
-/** The frame of the account pages: title, description and the navigation between them. */
-export function AccountFrame({ part, actions, children }: AccountFrameProps) {
-  const { t } = useTranslation('account');
-  const { pathname } = useLocation();
-  return (
-    <PageFrame title={t(`part.${part}.title`)} description={t(`part.${part}.description`)} actions={actions}>
-      <Group component="nav" gap={4} aria-label={t('parts')}>
-        {PARTS.map(([name, to]) => (
-          <ButtonLink
-            key={name}
-            to={to}
-            size="xs"
-            variant={pathname === to ? 'light' : 'subtle'}
-            color={pathname === to ? 'amber' : 'gray'}
-            {...(pathname === to && { 'aria-current': 'page' })}
-          >
-            {t(`part.${name}.label`)}
-          </ButtonLink>
-        ))}
-      </Group>
-      {children}
-    </PageFrame>
-  );
-}

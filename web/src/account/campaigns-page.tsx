@@ -6,22 +6,23 @@ import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/send.ts';
 import type { Need } from '../api/session.ts';
 import { GuardedButton, useDisabledReason } from '../ui/actions.tsx';
-import { ErrorState, Section, TableSkeleton } from '../ui/parts.tsx';
+import { ErrorState, PageFrame, Section, TableSkeleton } from '../ui/parts.tsx';
 import { PURPOSES, usePurposes } from '../ui/values.tsx';
-import { AccountFrame, PG, type Policy, policyQuery, type Sending, sendingQuery } from './account.tsx';
+import { PG, type Policy, policyQuery, type Sending, sendingQuery } from './account.tsx';
 
 const NEED: Need = { scope: 'keys', write: true };
 
 /** The page of the account's campaign rules: quiet hours and allowed SMS senders. */
 export function Page() {
+  const { t } = useTranslation('account');
   const { data, error, refetch } = useQuery(policyQuery);
   return (
-    <AccountFrame part="campaigns">
+    <PageFrame title={t('part.campaigns.title')} description={t('part.campaigns.description')}>
       {data === undefined && error !== null && <ErrorState error={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <TableSkeleton rows={4} />}
       {data && <Settings policy={data} />}
       <SendingRules />
-    </AccountFrame>
+    </PageFrame>
   );
 }
 

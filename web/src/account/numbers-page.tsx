@@ -7,20 +7,21 @@ import { api, ok } from '../api/send.ts';
 import type { Need } from '../api/session.ts';
 import { GuardedButton, useDisabledReason } from '../ui/actions.tsx';
 import { useCountries } from '../ui/countries.ts';
-import { ErrorState, Section, TableSkeleton } from '../ui/parts.tsx';
-import { AccountFrame, type NumberRules, numberRulesQuery, PG } from './account.tsx';
+import { ErrorState, PageFrame, Section, TableSkeleton } from '../ui/parts.tsx';
+import { type NumberRules, numberRulesQuery, PG } from './account.tsx';
 
 const NEED: Need = { scope: 'keys', write: true };
 
 /** The page of how the account's phone numbers are read. */
 export function Page() {
+  const { t } = useTranslation('account');
   const { data, error, refetch } = useQuery(numberRulesQuery);
   return (
-    <AccountFrame part="numbers">
+    <PageFrame title={t('part.numbers.title')} description={t('part.numbers.description')}>
       {data === undefined && error !== null && <ErrorState error={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <TableSkeleton rows={3} />}
       {data && <Settings rules={data} />}
-    </AccountFrame>
+    </PageFrame>
   );
 }
 

@@ -8,17 +8,18 @@ import { useSession } from '../api/session.ts';
 import { type Column, DataTable, useListQuery } from '../ui/data-table.tsx';
 import { ChoiceFilter, FilterBar } from '../ui/filter-bar.tsx';
 import { useFormat } from '../ui/format.ts';
-import { EmptyState, ErrorState, Section } from '../ui/parts.tsx';
+import { EmptyState, ErrorState, PageFrame, Section } from '../ui/parts.tsx';
 import { choice, listFields, useUrlState } from '../ui/url-state.ts';
 import { DateTime, Money, Num, Stat, StatusBadge, type Tone } from '../ui/values.tsx';
-import { AccountFrame, type Entry, KINDS, type Kind, listEntries, subscriptionQuery } from './account.tsx';
+import { type Entry, KINDS, type Kind, listEntries, subscriptionQuery } from './account.tsx';
 
 /** The account page: the plan, the credit and its transactions. */
 export function Page() {
+  const { t } = useTranslation('account');
   return (
-    <AccountFrame part="credit">
+    <PageFrame title={t('part.credit.title')} description={t('part.credit.description')}>
       <Credit />
-    </AccountFrame>
+    </PageFrame>
   );
 }
 
@@ -158,7 +159,7 @@ function Amount({ entry: { to, from, amount }, currency }: { readonly entry: Ent
   const format = useFormat();
   const sign = to === 'available' ? '+' : from === 'available' ? '−' : '';
   return (
-    <Text span size="sm" fw={600} className="tabular" {...(sign === '' && { c: 'dimmed' })}>
+    <Text span size="sm" fw={500} className="tabular" {...(sign === '' && { c: 'dimmed' })}>
       {sign}
       {format.money(amount, currency)}
     </Text>

@@ -9,9 +9,9 @@ import { GuardedButton } from '../ui/actions.tsx';
 import { openDialog } from '../ui/dialog.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
-import { ErrorState, Section, TableSkeleton } from '../ui/parts.tsx';
+import { ErrorState, PageFrame, Section, TableSkeleton } from '../ui/parts.tsx';
 import { DateTime, StatusBadge, type Tone } from '../ui/values.tsx';
-import { AccountFrame, agentsQuery, MS, numbersQuery } from './account.tsx';
+import { agentsQuery, MS, numbersQuery } from './account.tsx';
 
 /** The page of the account's senders. */
 export function Page() {
@@ -28,7 +28,7 @@ export function Page() {
     </GuardedButton>
   );
   return (
-    <AccountFrame part="senders">
+    <PageFrame title={t('part.senders.title')} description={t('part.senders.description')}>
       <Section title={t('ui:channel.SMS')} description={t('senders.sms')}>
         {null}
       </Section>
@@ -38,7 +38,7 @@ export function Page() {
       <ChannelSection channel="RCS" description={t('senders.rcs')} actions={ask}>
         <Agents />
       </ChannelSection>
-    </AccountFrame>
+    </PageFrame>
   );
 }
 
@@ -154,7 +154,7 @@ function Card({ name, detail, code, isShared, children }: CardProps) {
     <Paper p="sm">
       <Group justify="space-between" gap="xs">
         <Stack gap={2} style={{ minWidth: 0 }}>
-          <Text size="sm" fw={600} className="foreign-text" dir="auto">
+          <Text size="sm" fw={500} className="foreign-text" dir="auto">
             {name}
           </Text>
           <Text size="xs" c="dimmed">

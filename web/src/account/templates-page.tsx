@@ -8,10 +8,9 @@ import { type Column, DataTable, useListQuery } from '../ui/data-table.tsx';
 import { openDialog, SidePanel } from '../ui/dialog.tsx';
 import { ChoiceFilter, FilterBar, SearchField } from '../ui/filter-bar.tsx';
 import { PhonePreview } from '../ui/message.tsx';
-import { EmptyState, useLast } from '../ui/parts.tsx';
+import { EmptyState, PageFrame, useLast } from '../ui/parts.tsx';
 import { choice, listFields, text, useUrlState } from '../ui/url-state.ts';
 import { DateTime, Facts, StatusBadge, useFieldName } from '../ui/values.tsx';
-import { AccountFrame } from './account.tsx';
 import {
   CHANNELS,
   deleteTemplate,
@@ -67,7 +66,7 @@ function Name({ template, onOpen }: NameProps) {
         component="button"
         type="button"
         size="sm"
-        fw={600}
+        fw={500}
         ta="left"
         className="foreign-text"
         onClick={(event) => {
@@ -123,9 +122,9 @@ export function Page() {
     </AddButton>
   );
   return (
-    <AccountFrame part="templates" actions={make}>
+    <PageFrame title={t('part.templates.title')} description={t('part.templates.description')} actions={make}>
       <Templates make={make} />
-    </AccountFrame>
+    </PageFrame>
   );
 }
 

@@ -203,7 +203,7 @@ function TargetLine({ target }: { readonly target: Target }) {
     <Group justify="space-between" gap="sm" align="flex-start">
       <Stack gap={2} style={{ minWidth: 0, flex: '1 1 260px' }}>
         <Group gap="xs">
-          <Text size="sm" fw={600} style={{ overflowWrap: 'anywhere' }}>
+          <Text size="sm" fw={500} style={{ overflowWrap: 'anywhere' }}>
             <bdi>{name}</bdi>
           </Text>
           {failingSince !== null && <StatusBadge tone="bad">{t('target.failing')}</StatusBadge>}
@@ -317,7 +317,7 @@ function RuleLine({ rule }: { readonly rule: Rule }) {
   return (
     <Group justify="space-between" gap="sm" wrap="nowrap">
       <Stack gap={2} style={{ minWidth: 0 }}>
-        <Text size="sm" fw={600}>
+        <Text size="sm" fw={500}>
           {name}
         </Text>
         <Text size="xs" c="dimmed">

@@ -1,5 +1,6 @@
 import {
   Alert,
+  Button,
   Checkbox,
   Code,
   Group,
@@ -13,6 +14,7 @@ import {
 } from '@mantine/core';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
+import { DateField } from '../ui/date-field.tsx';
 import { useProblemText } from '../api/passkey.ts';
 import { ApiError, api, ok } from '../api/send.ts';
 import { type Need, type Scope, useSession } from '../api/session.ts';
@@ -44,7 +46,7 @@ export function CreateDialog() {
       values={{
         name: '',
         description: '',
-        operations: SCOPES.filter((scope) => may({ scope })),
+        operations: SENDING.filter((scope) => may({ scope })),
         expiresAt: '',
         purpose: '',
       }}
@@ -78,8 +80,7 @@ export function CreateDialog() {
             {...form.getInputProps('description')}
           />
           <ScopePicker {...form.getInputProps('operations')} />
-          <TextInput
-            type="date"
+          <DateField
             label={t('create.expiresAt')}
             description={t('create.expiresHint')}
             {...form.getInputProps('expiresAt')}
@@ -191,7 +192,7 @@ function Name({ apiKey: { name, description, prefix } }: { readonly apiKey: ApiK
     <Stack gap={2}>
       <Group gap="xs">
         {name !== '' && (
-          <Text size="sm" fw={600} dir="auto">
+          <Text size="sm" fw={500} dir="auto">
             {name}
           </Text>
         )}
@@ -228,12 +229,25 @@ type ScopePickerProps = {
 /** The choice of a key's scopes, by area. Scopes that the plan or the role lacks are disabled and show the reason. */
 function ScopePicker(props: ScopePickerProps) {
   const { t } = useTranslation('api-keys');
+  const { may } = useSession();
   return (
     <Checkbox.Group label={t('create.scopes')} description={t('create.scopesHint')} {...props}>
       <Stack gap="sm" mt="xs">
+        <Group gap="xs">
+          {[['sending', SENDING] as const, ['all', SCOPES] as const].map(([name, scopes]) => (
+            <Button
+              key={name}
+              size="compact-xs"
+              variant="default"
+              onClick={() => props.onChange?.(scopes.filter((scope) => may({ scope })))}
+            >
+              {t(`create.preset.${name}`)}
+            </Button>
+          ))}
+        </Group>
         {AREAS.map(({ id, scopes }) => (
           <div key={id} role="group" aria-labelledby={`scopes-${id}`}>
-            <Text id={`scopes-${id}`} size="xs" fw={600} c="dimmed" mb={6}>
+            <Text id={`scopes-${id}`} size="xs" fw={500} c="dimmed" mb={6}>
               {t(`area.${id}`)}
             </Text>
             <SimpleGrid cols={{ base: 2, xs: 3 }} spacing="xs">
@@ -277,6 +291,9 @@ const SCOPES = [
   'social',
   'keys',
 ] as const;
+
+/** The scopes that a new key has: a program that sends needs no others. */
+const SENDING: readonly Scope[] = ['SMS', 'WHATSAPP', 'RCS', 'tracking'];
 
 const MAX_SHOWN = 3;
 

@@ -23,8 +23,9 @@ export async function notify({ message, tone, closeLabel, action }: Notice): Pro
   const { hideNotification, showNotification, withAction } = await import('./notifications.tsx');
   // Nothing is awaited between the two: of notifications at the same time, the last one stays.
   if (action) hideNotification(withLastAction);
-  const id = showNotification({
-    message: action ? withAction(message, action) : message,
+  const once = action && { ...action, onClick: () => (hideNotification(id), action.onClick()) };
+  const id: string = showNotification({
+    message: once ? withAction(message, once) : message,
     color: tone === 'good' ? 'green' : 'red',
     autoClose: tone === 'bad' ? false : action ? ACTION_CLOSE_MS : AUTO_CLOSE_MS,
     closeButtonProps: { 'aria-label': closeLabel },

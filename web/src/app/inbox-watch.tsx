@@ -23,7 +23,7 @@ export function UnreadBadge() {
   useEffect(() => setUnreadTitle(may ? unread : 0), [may, unread]);
   if (unread === 0) return null;
   return (
-    <Badge size="sm" variant="filled" ml="auto">
+    <Badge size="sm" variant="filled" bg="var(--mantine-color-text)" c="var(--mantine-color-body)" ml="auto">
       <span aria-hidden="true">{unread > 999 ? '999+' : unread}</span>
       <VisuallyHidden>{t('unread', { count: unread })}</VisuallyHidden>
     </Badge>

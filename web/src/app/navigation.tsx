@@ -15,7 +15,7 @@ import {
 import { useDisclosure } from '@mantine/hooks';
 import { Link, Outlet, useLocation, useRouterState } from '@tanstack/react-router';
 import { CircleUserRound, Eye, Search } from 'lucide-react';
-import { Suspense, useEffect, useEffectEvent, useRef, useState } from 'react';
+import { Suspense, useCallback, useEffect, useEffectEvent, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useCredit } from '../api/data.ts';
 import { lazyPart } from '../api/load.ts';
@@ -26,81 +26,75 @@ import { Hint } from '../ui/hint.tsx';
 import icon from '../ui/icon.svg';
 import { ButtonLink, OnDemand } from '../ui/parts.tsx';
 import { Money } from '../ui/values.tsx';
-import { NAV_GROUPS, type NavGroup, type PageEntry } from './page-entry.ts';
+import { AREAS, type Area, type PageEntry } from './page-entry.ts';
 import classesSearch from './search-button.module.css';
 import classes from './shell.module.css';
 import { useSwitchAccount } from './switch-account.ts';
 
 const UnreadBadge = lazyPart(() => import('./inbox-watch.tsx').then((file) => ({ default: file.UnreadBadge })));
 
-/** The navigation. Operator pages are shown to operators only. */
+/** The pattern of the path of the page that is shown: `/campaigns/$id`. */
+const usePattern = (): string | undefined =>
+  useRouterState({ select: ({ matches }) => matches.at(-1)?.fullPath as string | undefined });
+
+/** The navigation: the entries of the account, or of the gateway, between which operators switch at its top. */
 function Navigation({ pages }: { readonly pages: readonly PageEntry[] }) {
-  const session = useSession();
-  const shown = pages.filter(({ nav, need }) => nav && (need?.operator !== true || session.isOperator));
+  const { t } = useTranslation('app');
+  const { isOperator } = useSession();
+  const pattern = usePattern();
+  const active = pages.find(({ path }) => path === pattern)?.area;
+  const workspace = active === undefined ? 'account' : AREAS[active].workspace;
   return (
-    <Box ref={useActiveInView()} className={classes.pages} __vars={{ '--pages': String(shown.length) }}>
-      {NAV_GROUPS.map((group) => (
-        <NavSection key={group} group={group} pages={shown.filter(({ nav }) => nav?.group === group)} />
-      ))}
+    <Box className={classes.pages}>
+      {isOperator && (
+        <div className={classes.workspaces} role="group" aria-label={t('workspaces')}>
+          {(['account', 'gateway'] as const).map((name) => (
+            <Link
+              key={name}
+              to={name === 'account' ? '/' : '/operator'}
+              className={classes.workspace}
+              data-active={name === workspace}
+              activeOptions={{ exact: true }}
+            >
+              {t(`workspace.${name}`)}
+            </Link>
+          ))}
+        </div>
+      )}
+      <ul aria-label={t(`workspace.${workspace}`)} className={classes.entries}>
+        {(Object.keys(AREAS) as Area[])
+          .filter((area) => AREAS[area].workspace === workspace)
+          .map((area) => (
+            <li key={area}>
+              <NavItem area={area} pages={pages} isActive={area === active} />
+            </li>
+          ))}
+      </ul>
     </Box>
   );
 }
 
-/** Space kept above or below the link that is scrolled into view, in pixels. */
-const MARGIN = 44;
+type NavItemProps = { readonly area: Area; readonly pages: readonly PageEntry[]; readonly isActive: boolean };
 
-/**
- * Scrolls the active link into view: operators have more pages than fit into a low window. `scrollIntoView` is not
- * used, because the Tab key would then start there.
- */
-function useActiveInView() {
-  const list = useRef<HTMLDivElement>(null);
-  const pathname = useRouterState({ select: ({ resolvedLocation }) => resolvedLocation?.pathname });
-  useEffect(() => {
-    const frame = list.current?.getBoundingClientRect();
-    const link = list.current?.querySelector('[data-active]')?.getBoundingClientRect();
-    if (frame === undefined || link === undefined) return;
-    const [above, below] = [link.top - MARGIN - frame.top, link.bottom + MARGIN - frame.bottom];
-    list.current?.scrollBy(0, Math.min(above, 0) + Math.max(below, 0));
-  }, [pathname]);
-  return list;
-}
-
-function NavSection({ group, pages }: { readonly group: NavGroup; readonly pages: readonly PageEntry[] }) {
+/** One navigation link; if the user may see none of its pages, it leads to the reason and shows it. */
+function NavItem({ area, pages, isActive }: NavItemProps) {
   const { t } = useTranslation('app');
-  if (pages.length === 0) return null;
-  const id = `navigation-${group}`;
-  return (
-    <div className={classes.group}>
-      <div id={id} className={classes.groupLabel}>
-        {t(`navGroup.${group}`)}
-      </div>
-      <ul aria-labelledby={id} style={{ listStyle: 'none', margin: 0, padding: 0 }}>
-        {pages.map((page) => (
-          <li key={page.path}>
-            <NavItem page={page} />
-          </li>
-        ))}
-      </ul>
-    </div>
-  );
-}
-
-/** One navigation link; if the user may not see the page, it is disabled and shows the reason. */
-function NavItem({ page: { path, nav, need } }: { readonly page: PageEntry }) {
-  const { t } = useTranslation('app');
-  const refusal = useSession().refusal(need ?? {});
-  if (nav === undefined) return null;
+  const { may, refusal: refusalOf } = useSession();
+  const tabs = pages.filter((page) => page.area === area && page.tab !== undefined);
+  const page = tabs.find(({ need }) => may(need ?? {})) ?? tabs[0];
+  if (page === undefined) return null;
+  const { icon: Icon } = AREAS[area];
+  const refusal = refusalOf(page.need ?? {});
   const link = (
     <Link
-      to={path}
+      to={page.path}
       className={refusal === null ? classes.link : `${classes.link} ${classes.refused}`}
-      activeOptions={{ exact: path === '/' || path === '/operator', includeSearch: false }}
-      activeProps={{ 'data-active': 'true' }}
+      aria-current={isActive ? 'page' : undefined}
+      activeOptions={{ exact: true }}
     >
-      <nav.icon size={18} aria-hidden="true" />
-      {t(`nav.${nav.label}`)}
-      {path === '/inbox' && (
+      <Icon size={18} aria-hidden="true" />
+      {t(`area.${area}`)}
+      {area === 'inbox' && (
         <Suspense>
           <UnreadBadge />
         </Suspense>
@@ -108,7 +102,30 @@ function NavItem({ page: { path, nav, need } }: { readonly page: PageEntry }) {
     </Link>
   );
   if (refusal === null) return link;
-  return <Hint label={t(`ui:why.${refusal}`, { scope: need?.scope })}>{link}</Hint>;
+  return <Hint label={t(`ui:why.${refusal}`, { scope: page.need?.scope })}>{link}</Hint>;
+}
+
+type AreaTabsProps = { readonly page: PageEntry; readonly pages: readonly PageEntry[] };
+
+/** The pages of an area as tabs, above a page that is one of them; only those that the user may see. */
+export function AreaTabs({ page, pages }: AreaTabsProps) {
+  const { t } = useTranslation('app');
+  const { may } = useSession();
+  const tabs = pages.filter(({ area, tab, need }) => area === page.area && tab !== undefined && may(need ?? {}));
+  if (page.area === undefined || page.tab === undefined || tabs.length < 2) return null;
+  return (
+    <nav aria-label={t(`area.${page.area}`)}>
+      <ul className={classes.tabs}>
+        {tabs.map(({ path, tab }) => (
+          <li key={path}>
+            <Link to={path} className={classes.tab} activeOptions={{ exact: true, includeSearch: false }}>
+              {t(`nav.${tab}`)}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
 }
 
 const AlertBell = lazyPart(() => import('./alert-bell.tsx').then((file) => ({ default: file.AlertBell })));
@@ -230,7 +247,10 @@ function ProofDialogs() {
   );
 }
 
-const LazyPanel = lazyPart(() => import('./search-panel.tsx').then(({ SearchPanel }) => ({ default: SearchPanel })));
+const loadPanel = () => import('./search-panel.tsx').then(({ SearchPanel }) => ({ default: SearchPanel }));
+const LazyPanel = lazyPart(loadPanel);
+/** Long after the page, which needs the network first. */
+const PRELOAD_MS = 3_000;
 
 /** The keys on this machine: Command on a Mac, Control elsewhere. */
 const KEYS = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘ K' : 'Ctrl K';
@@ -243,10 +263,15 @@ function SearchButton({ pages }: { readonly pages: readonly PageEntry[] }) {
   const { t } = useTranslation('app');
   const [isWanted, setIsWanted] = useState(false);
   const [isOpen, setIsOpen] = useState(false);
+  const takeTyped = useTypedAhead(isOpen);
   const open = (): void => {
     setIsWanted(true);
     setIsOpen(true);
   };
+  useEffect(() => {
+    const timer = setTimeout(() => void loadPanel().catch(() => undefined), PRELOAD_MS);
+    return () => clearTimeout(timer);
+  }, []);
   useEffect(() => {
     const listen = (event: KeyboardEvent): void => {
       if (!isShortcut(event)) return;
@@ -273,11 +298,35 @@ function SearchButton({ pages }: { readonly pages: readonly PageEntry[] }) {
       </UnstyledButton>
       {isWanted && (
         <Suspense>
-          <LazyPanel opened={isOpen} onClose={() => setIsOpen(false)} pages={pages} />
+          <LazyPanel opened={isOpen} onClose={() => setIsOpen(false)} pages={pages} takeTyped={takeTyped} />
         </Suspense>
       )}
     </>
   );
+}
+
+/** Keeps what is typed between the shortcut and the moment the field has the focus; returns a function that takes it. */
+function useTypedAhead(isOpen: boolean): () => string {
+  const typed = useRef('');
+  useEffect(() => {
+    if (!isOpen) return;
+    const keep = (event: KeyboardEvent): void => {
+      const isText = event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey;
+      if (!isText || document.activeElement?.matches('[role=combobox]')) return;
+      typed.current += event.key;
+      event.preventDefault();
+    };
+    globalThis.addEventListener('keydown', keep);
+    return () => {
+      globalThis.removeEventListener('keydown', keep);
+      typed.current = '';
+    };
+  }, [isOpen]);
+  return useCallback(() => {
+    const text = typed.current;
+    typed.current = '';
+    return text;
+  }, []);
 }
 
 /** The current account with its plan and, unless that has no limit, its credit. */
@@ -287,7 +336,7 @@ function AccountBar() {
   const { data: credit } = useCredit();
   return (
     <Group gap="xs" wrap="nowrap">
-      <Text size="sm" fw={600} maw={200} truncate visibleFrom="sm" dir="auto">
+      <Text size="sm" fw={500} maw={200} truncate visibleFrom="sm" dir="auto">
         {account.name}
       </Text>
       <Badge color="gray" visibleFrom="sm">
@@ -368,7 +417,7 @@ function Brand() {
     <Link to="/" style={{ textDecoration: 'none', color: 'inherit' }}>
       <Group gap={10} wrap="nowrap">
         <img src={icon} alt="" width={28} height={28} />
-        <Text fw={700} visibleFrom="xs">
+        <Text fw={600} visibleFrom="xs">
           Heliograph
         </Text>
         <VisuallyHidden>{t('toOverview')}</VisuallyHidden>

@@ -1,10 +1,39 @@
-import type { LucideIcon } from 'lucide-react';
+import {
+  Activity,
+  Building2,
+  Cable,
+  Code,
+  Images,
+  Inbox,
+  LayoutDashboard,
+  Megaphone,
+  MessageSquareText,
+  ScrollText,
+  Settings,
+  Users,
+} from 'lucide-react';
 import type { ReactNode } from 'react';
 import type { Need } from '../api/session.ts';
 
-/** The groups of the navigation, in order. */
-export const NAV_GROUPS = ['traffic', 'people', 'files', 'access', 'operator'] as const;
-export type NavGroup = (typeof NAV_GROUPS)[number];
+/**
+ * The entries of the navigation, in order: those of the account, and those of the gateway for its operators. Each leads
+ * to the first of its pages that the user may see; the others are tabs above the page.
+ */
+export const AREAS = {
+  overview: { workspace: 'account', icon: LayoutDashboard },
+  inbox: { workspace: 'account', icon: Inbox },
+  campaigns: { workspace: 'account', icon: Megaphone },
+  messages: { workspace: 'account', icon: MessageSquareText },
+  contacts: { workspace: 'account', icon: Users },
+  content: { workspace: 'account', icon: Images },
+  developers: { workspace: 'account', icon: Code },
+  settings: { workspace: 'account', icon: Settings },
+  status: { workspace: 'gateway', icon: Activity },
+  carriers: { workspace: 'gateway', icon: Cable },
+  commercial: { workspace: 'gateway', icon: Building2 },
+  log: { workspace: 'gateway', icon: ScrollText },
+} as const;
+export type Area = keyof typeof AREAS;
 
 /** One page of the console. */
 export type PageEntry = {
@@ -16,6 +45,8 @@ export type PageEntry = {
   readonly load: () => Promise<{ readonly Page: () => ReactNode }>;
   /** The permission to see the page; people without it see the reason instead. */
   readonly need?: Need;
-  /** Its place in the navigation; a page without one is reached from other pages. `label` is a key under `app:nav`. */
-  readonly nav?: { readonly group: NavGroup; readonly label: string; readonly icon: LucideIcon };
+  /** The entry of the navigation that it belongs to; none for a page that only the user menu leads to. */
+  readonly area?: Area;
+  /** Its name among the tabs of its area, a key under `app:nav`; a page without one is reached from other pages. */
+  readonly tab?: string;
 };

@@ -22,9 +22,9 @@ import { type Fault, useConnection } from '../api/monitor.ts';
 import { createQueryClient, pauseWhileAway } from '../api/query-client.ts';
 import { isSignedOut } from '../api/send.ts';
 import { type Need, sessionQuery, useSession } from '../api/session.ts';
-import { ButtonLink, EmptyState, ErrorState, PageFrame } from '../ui/parts.tsx';
+import { ButtonLink, EmptyState, ErrorState, PageFrame, PageTabs } from '../ui/parts.tsx';
 import classes from './connection-frame.module.css';
-import { BareSkeleton, PageSkeleton, Shell } from './navigation.tsx';
+import { AreaTabs, BareSkeleton, PageSkeleton, Shell } from './navigation.tsx';
 import type { PageEntry } from './page-entry.ts';
 import { colorSchemeManager, contrastVariables, theme } from './palette.ts';
 
@@ -139,7 +139,7 @@ function createConsoleRouter({ pages, texts, queries }: Parts): AnyRouter {
       getParentRoute: () => shell,
       path: page.path,
       loader: () => texts.loadNamespaces(page.feature),
-      component: gated(page),
+      component: gated(page, pages),
     }),
   );
   return createRouter({
@@ -164,12 +164,14 @@ async function requireSession(queries: QueryClient, next: string): Promise<void>
   }
 }
 
-/** A lazily loaded page behind the check of its permission. */
-function gated({ load, need }: PageEntry) {
-  const Lazy = lazyRouteComponent(() => loadPart(load), 'Page');
+/** A lazily loaded page behind the check of its permission, with the tabs of its area. */
+function gated(page: PageEntry, pages: readonly PageEntry[]) {
+  const Lazy = lazyRouteComponent(() => loadPart(page.load), 'Page');
   const Gated = () => (
-    <PageGate need={need ?? {}}>
-      <Lazy />
+    <PageGate need={page.need ?? {}}>
+      <PageTabs value={<AreaTabs page={page} pages={pages} />}>
+        <Lazy />
+      </PageTabs>
     </PageGate>
   );
   return Object.assign(Gated, { preload: Lazy.preload });

@@ -5,7 +5,7 @@ import { LANGUAGES } from '../api/data.ts';
 import { type Need, useSession } from '../api/session.ts';
 import { type Entry, SearchDialog } from '../search/search-dialog.tsx';
 import { changeLanguage } from './i18n.ts';
-import type { PageEntry } from './page-entry.ts';
+import { AREAS, type PageEntry } from './page-entry.ts';
 
 type Opener = { readonly name: string; readonly to: string; readonly icon: LucideIcon; readonly need: Need };
 
@@ -57,15 +57,15 @@ function usePlaces(pages: readonly PageEntry[]): readonly Entry[] {
 function useNavEntries(pages: readonly PageEntry[]): readonly Entry[] {
   const { t } = useTranslation('app');
   const { may } = useSession();
-  return pages.flatMap(({ path, nav, need }) =>
-    nav !== undefined && may(need ?? {})
+  return pages.flatMap(({ path, area, tab, need }) =>
+    area !== undefined && tab !== undefined && may(need ?? {})
       ? [
           {
             id: path,
             group: 'pages' as const,
-            title: t(`nav.${nav.label}`),
-            detail: t(`navGroup.${nav.group}`),
-            icon: nav.icon,
+            title: t(`nav.${tab}`),
+            detail: t(`area.${area}`),
+            icon: AREAS[area].icon,
             to: path,
           },
         ]
@@ -77,6 +77,7 @@ type SearchPanelProps = {
   readonly opened: boolean;
   readonly onClose: () => void;
   readonly pages: readonly PageEntry[];
+  readonly takeTyped: () => string;
 };
 
 /** The search with the pages and actions of the console, loaded by `SearchButton` on its first use. */

@@ -33,7 +33,7 @@ export function UserMenuItems({ button }: { readonly button: OpenerButton }) {
       <Menu.Target>{target}</Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>
-          <Text size="sm" fw={600} truncate>
+          <Text size="sm" fw={500} truncate>
             {user.username}
           </Text>
           <Text size="xs">{t(`role.${role}`)}</Text>
@@ -158,7 +158,7 @@ function AccountLine({ id, name, onChosen }: AccountLineProps) {
   const isHere = account.id === id;
   return (
     <Group justify="space-between" wrap="nowrap">
-      <Text size="sm" className="foreign-text" dir="auto" fw={isHere ? 650 : 400}>
+      <Text size="sm" className="foreign-text" dir="auto" fw={isHere ? 500 : 400}>
         {name}
       </Text>
       {isHere ? (

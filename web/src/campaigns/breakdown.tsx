@@ -41,7 +41,7 @@ function Lines({ price: { breakdown, currency } }: PriceProps) {
               })}
             </Text>
           </Stack>
-          <Text size="sm" fw={600} component="span">
+          <Text size="sm" fw={500} component="span">
             <Money amount={line.price} currency={currency} />
           </Text>
         </li>
@@ -80,7 +80,7 @@ function Figures({ price: { breakdown, currency, price } }: PriceProps) {
         <>
           <td colSpan={5}>{t('breakdown.total')}</td>
           <td data-align="right">
-            <Text component="span" size="sm" fw={650}>
+            <Text component="span" size="sm" fw={600}>
               <Money amount={price} currency={currency} />
             </Text>
           </td>

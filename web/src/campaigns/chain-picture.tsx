@@ -99,7 +99,7 @@ function Failures({ form }: FormProps) {
       <UnstyledButton onClick={toggle} aria-expanded={opened}>
         <Group gap={4} wrap="nowrap">
           <Sign size={16} aria-hidden="true" />
-          <Text size="sm" fw={600}>
+          <Text size="sm" fw={500}>
             {t('chain.onStatus')}
           </Text>
         </Group>

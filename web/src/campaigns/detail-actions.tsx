@@ -1,16 +1,21 @@
 import { Button, Group, NativeSelect, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { Copy, Download, Pause, Pencil, Play, Trash2, Undo2, X } from 'lucide-react';
+import { CalendarClock, Copy, Download, Pause, Pencil, Play, Send, Trash2, Undo2, X } from 'lucide-react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
+import { toIso } from '../api/data.ts';
 import { api, ok } from '../api/send.ts';
 import { GuardedButton } from '../ui/actions.tsx';
-import { confirm, openDialog, questionTexts } from '../ui/dialog.tsx';
+import { momentValue } from '../ui/date-text.ts';
+import { confirm, Dialog, openDialog, questionTexts } from '../ui/dialog.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
+import { useDialog } from '../ui/lazy-props.ts';
 import { ButtonLink, ErrorState } from '../ui/parts.tsx';
 import { JobProgress } from '../ui/values.tsx';
+import { WhenChoice } from '../ui/when-choice.tsx';
 import {
   CAMPAIGN,
   type Campaign,
@@ -70,7 +75,12 @@ export function Actions({ campaign }: ActionsProps) {
           {t('menu.edit')}
         </GuardedButton>
       )}
-      {isDeletable(campaign) && !isEditable(campaign) && <TakeBackButton campaign={campaign} />}
+      {isDeletable(campaign) && !isEditable(campaign) && (
+        <>
+          <TakeBackButton campaign={campaign} />
+          {campaign.localTime === null && <TimeActions campaign={campaign} />}
+        </>
+      )}
       {canPauseOrResume(campaign) && <SendingActions campaign={campaign} />}
     </>
   );
@@ -89,6 +99,80 @@ function TakeBackButton({ campaign: { id, name } }: ActionsProps) {
     <GuardedButton need={NEED} variant="default" leftSection={<Undo2 size={16} />} onClick={ask}>
       {t('takeBack.open')}
     </GuardedButton>
+  );
+}
+
+/** Changes only the time of a scheduled campaign, which stays confirmed: to another one, or to now. */
+function TimeActions({ campaign }: ActionsProps) {
+  const { t } = useTranslation('campaigns');
+  const format = useFormat();
+  const { id, name, estimatedCost, currency } = campaign;
+  const sendNow = (): void =>
+    confirm({
+      ...questionTexts(t, 'sendNow', { name, cost: format.money(estimatedCost, currency) }),
+      kind: 'normal',
+      ...moveTo(id, null),
+    });
+  return (
+    <>
+      <GuardedButton
+        need={NEED}
+        variant="default"
+        leftSection={<CalendarClock size={16} />}
+        onClick={() => openDialog(<RescheduleDialog campaign={campaign} />)}
+      >
+        {t('reschedule.open')}
+      </GuardedButton>
+      <GuardedButton need={NEED} leftSection={<Send size={16} />} onClick={sendNow}>
+        {t('sendNow.open')}
+      </GuardedButton>
+    </>
+  );
+}
+
+const moveTo = (id: number, at: Date | null) => ({
+  run: () =>
+    ok(api.PUT(CAMPAIGN, { params: { path: { id } }, body: { scheduledDate: at === null ? null : at.toISOString() } })),
+  refresh: [['campaign', id], ['campaigns']],
+});
+
+/** Dialog that changes when a scheduled campaign starts. */
+function RescheduleDialog({ campaign }: ActionsProps) {
+  const { t } = useTranslation('campaigns');
+  return (
+    <Dialog title={t('reschedule.title')} size="sm">
+      <NewTime campaign={campaign} />
+    </Dialog>
+  );
+}
+
+const MORNING = 10;
+const HOUR_MS = 3_600_000;
+
+function NewTime({ campaign: { id, scheduledDate } }: ActionsProps) {
+  const { t } = useTranslation('campaigns');
+  const { close } = useDialog();
+  const format = useFormat();
+  const [now] = useState(() => new Date());
+  const move = useAction({
+    run: (at: Date) => moveTo(id, at).run(),
+    refresh: moveTo(id, null).refresh,
+    done: (_, at) => t('reschedule.done', { at: format.brief(at) }),
+    onDone: close,
+  });
+  const morning = (days: number): Date => new Date(now.getFullYear(), now.getMonth(), now.getDate() + days, MORNING);
+  return (
+    <WhenChoice
+      times={[
+        { label: t('reschedule.hour'), at: new Date(now.getTime() + HOUR_MS) },
+        { label: t('reschedule.tomorrow'), at: morning(1) },
+        { label: t('reschedule.monday'), at: morning((8 - now.getDay()) % 7 || 7) },
+      ]}
+      label={t('reschedule.own')}
+      action={t('reschedule.submit')}
+      value={scheduledDate === null ? '' : momentValue(new Date(toIso(scheduledDate)))}
+      onChoose={(at) => move.run(at)}
+    />
   );
 }
 

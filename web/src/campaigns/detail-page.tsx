@@ -307,7 +307,7 @@ function LifeSteps({ campaign }: { readonly campaign: Campaign }) {
         >
           <Sign state={state} />
           <div>
-            <Text size="sm" fw={isCurrent(state) ? 650 : 500}>
+            <Text size="sm" fw={isCurrent(state) ? 500 : 400}>
               {t(`life.${id}`)}
             </Text>
             <Text size="xs" c="dimmed">

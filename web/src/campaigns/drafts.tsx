@@ -88,7 +88,7 @@ function Line({ id, name, campaignId, note, children }: LineProps) {
   return (
     <li className={lists.list}>
       <Stack gap={0} style={{ minWidth: 0 }}>
-        <Text size="sm" fw={600} dir="auto" className="foreign-text">
+        <Text size="sm" fw={500} dir="auto" className="foreign-text">
           {label}
         </Text>
         <Text size="xs" c="dimmed" component="div">

@@ -231,7 +231,7 @@ function Filling({ template }: { readonly template: TemplateOption | undefined }
   if (template === undefined || template.placeholders.length === 0) return null;
   return (
     <Stack gap={4}>
-      <Text size="sm" fw={600}>
+      <Text size="sm" fw={500}>
         {t('channels.filling')}
       </Text>
       {template.placeholders.map((placeholder, at) => (

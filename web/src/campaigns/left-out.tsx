@@ -51,7 +51,7 @@ export function LeftOut({ review: { skipped }, draft }: { readonly review: Revie
   if (found.length === 0) return null;
   return (
     <Stack gap="xs">
-      <Text size="sm" fw={600}>
+      <Text size="sm" fw={500}>
         {t('leftOut.title')}
       </Text>
       <ul className={lists.lists} aria-label={t('leftOut.title')}>

@@ -1,8 +1,9 @@
-import { Group, Stack, Text, TextInput } from '@mantine/core';
+import { Group, Stack, Text } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { Copy, Eye, Megaphone, Pencil, Trash2 } from 'lucide-react';
 import { type ReactNode, Suspense, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
+import { DateField } from '../ui/date-field.tsx';
 import { toIso } from '../api/data.ts';
 import { lazyPart } from '../api/load.ts';
 import { ActionsMenu, AddButton, useDisabledReason } from '../ui/actions.tsx';
@@ -10,7 +11,7 @@ import { type Column, DataTable, useListQuery } from '../ui/data-table.tsx';
 import { ChoiceFilter, FilterBar, SearchField } from '../ui/filter-bar.tsx';
 import { EmptyState, PageFrame, TextLink } from '../ui/parts.tsx';
 import { choice, listFields, text, useUrlState } from '../ui/url-state.ts';
-import { CampaignStatus, Channels, DateTime, JobProgress, Money, Num } from '../ui/values.tsx';
+import { CampaignStatus, ChannelOrder, DateTime, JobProgress, Money, Num } from '../ui/values.tsx';
 import {
   type Campaign,
   type CampaignQuery,
@@ -116,9 +117,8 @@ function Days({ search, onSearch }: Omit<FiltersProps, 'onClear'>) {
   return (
     <Group gap="xs" wrap="nowrap" w={{ base: '100%', xs: 'auto' }}>
       {(['from', 'to'] as const).map((end) => (
-        <TextInput
+        <DateField
           key={end}
-          type="date"
           aria-label={t(`filter.${end}`)}
           leftSection={
             <Text size="xs" c="dimmed" aria-hidden="true">
@@ -127,7 +127,7 @@ function Days({ search, onSearch }: Omit<FiltersProps, 'onClear'>) {
           }
           leftSectionWidth={46}
           value={search[end]}
-          onChange={(event) => onSearch({ [end]: event.currentTarget.value })}
+          onChange={(value) => onSearch({ [end]: value })}
           style={{ flex: '1 1 0' }}
           miw={150}
         />
@@ -145,7 +145,7 @@ function useCampaignColumns(): readonly Column<Campaign>[] {
       {
         id: 'channels',
         header: t('column.channels'),
-        cell: ({ sendingMode }) => <Channels channels={chainOf(sendingMode)} />,
+        cell: ({ sendingMode }) => <ChannelOrder channels={chainOf(sendingMode)} />,
       },
       {
         id: 'totalDestinations',
@@ -190,7 +190,7 @@ const recipientsOf = ({ goalCalculatedAt, totalDestinations }: Campaign): number
 function Name({ id, name, description }: Pick<Campaign, 'id' | 'name' | 'description'>) {
   return (
     <Stack gap={2} miw={190} maw={360}>
-      <TextLink to={`/campaigns/${id}`} fw={600} lineClamp={2} className="foreign-text">
+      <TextLink to={`/campaigns/${id}`} fw={500} lineClamp={2} className="foreign-text">
         <bdi>{name}</bdi>
       </TextLink>
       {description !== '' && (

@@ -111,7 +111,7 @@ function Chosen({ form }: { readonly form: DraftForm }) {
           {name}
         </Pill>
       ))}
-      <Text size="sm" fw={600} className="tabular" role="status">
+      <Text size="sm" fw={500} className="tabular" role="status">
         {t('lists.contacts', { count: contacts, shown: format.number(contacts) })}
       </Text>
     </Group>
@@ -168,7 +168,7 @@ function SampleLine({ sample }: { readonly sample: Sample }) {
   return (
     <li className={classes.list}>
       <Group gap="sm" style={{ minWidth: 0 }}>
-        <Text size="sm" fw={600} dir="auto" className="foreign-text">
+        <Text size="sm" fw={500} dir="auto" className="foreign-text">
           {sample.name || t('samples.unnamed')}
         </Text>
         {sample.phoneNumber !== null && (

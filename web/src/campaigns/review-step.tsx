@@ -279,7 +279,7 @@ function Person({ sample: { name, phoneNumber, steps, missing, skip } }: { reado
   return (
     <li className={classesPeople.person}>
       <Stack gap={0}>
-        <Text size="sm" fw={600} dir="auto" className="foreign-text">
+        <Text size="sm" fw={500} dir="auto" className="foreign-text">
           {name || t('samples.unnamed')}
         </Text>
         {phoneNumber !== null && (

@@ -101,7 +101,7 @@ function Mover({ sample, total, at, onMove }: MoverProps) {
         <ChevronLeft size={16} />
       </ActionIcon>
       <Stack gap={0} ta="center" style={{ minWidth: 0 }} role="status">
-        <Text size="sm" fw={600} truncate dir="auto">
+        <Text size="sm" fw={500} truncate dir="auto">
           {sample.name || sample.phoneNumber || t('samples.unnamed')}
         </Text>
         <Text size="xs" c="dimmed" className="tabular">
@@ -382,7 +382,7 @@ function FieldOptions({ id, fields, active, onChoose }: FieldOptionsProps) {
             onChoose(at);
           }}
         >
-          <Text size="sm" fw={600} component="span">
+          <Text size="sm" fw={500} component="span">
             {fieldName(name)}
           </Text>
           <Text size="xs" c="dimmed" component="span">

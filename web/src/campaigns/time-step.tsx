@@ -1,6 +1,7 @@
 import { NativeSelect, NumberInput, Radio, SimpleGrid, Stack, Switch, Text, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { DateField } from '../ui/date-field.tsx';
 import { api, ok } from '../api/send.ts';
 import { useFormat } from '../ui/format.ts';
 import { Section } from '../ui/parts.tsx';
@@ -53,7 +54,7 @@ function LocalTime({ form }: FormProps) {
   const { t } = useTranslation('campaigns');
   return (
     <SimpleGrid cols={{ base: 1, xs: 2 }} maw={560}>
-      <TextInput type="datetime-local" label={t('time.localAt')} withAsterisk {...form.getInputProps('wallTime')} />
+      <DateField withTime label={t('time.localAt')} withAsterisk {...form.getInputProps('wallTime')} />
       <NativeSelect
         label={t('time.passed')}
         data={[
@@ -75,7 +76,7 @@ function Moment({ form }: FormProps) {
   return (
     <Stack gap="xs">
       <SimpleGrid cols={{ base: 1, xs: 2 }} maw={560}>
-        <TextInput type="datetime-local" label={t('time.at')} withAsterisk {...form.getInputProps('wallTime')} />
+        <DateField withTime label={t('time.at')} withAsterisk {...form.getInputProps('wallTime')} />
         <TimeZoneField label={t('time.zone')} {...form.getInputProps('zone')} />
       </SimpleGrid>
       {at !== null && zone !== ownZone() && (

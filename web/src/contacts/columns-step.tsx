@@ -152,7 +152,7 @@ function ColumnChoice({ column, samples, target, isTwice, onChoose }: ColumnChoi
   return (
     <li className={classes.column}>
       <div className={classes.source}>
-        <Text size="sm" fw={600} className="foreign-text">
+        <Text size="sm" fw={500} className="foreign-text">
           {column}
         </Text>
         <Text size="xs" c="dimmed" truncate dir="auto">

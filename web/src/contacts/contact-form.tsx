@@ -1,6 +1,7 @@
 import { Checkbox, NativeSelect, SimpleGrid, TextInput } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import { useTranslation } from 'react-i18next';
+import { DateField } from '../ui/date-field.tsx';
 import { useFormat } from '../ui/format.ts';
 import { customFieldName } from '../ui/values.tsx';
 import type { Contact, ContactPatch, CustomField, CustomValue } from './contact.ts';
@@ -102,8 +103,8 @@ function CustomInput({ form, field: { name, type, description }, readOnly }: Cus
     description: description || undefined,
     ...form.getInputProps(`customFields.${name}`),
   };
-  if (type !== 'boolean')
-    return <TextInput {...shared} type={type === 'text' ? 'text' : type} step="any" readOnly={readOnly} />;
+  if (type === 'date') return <DateField {...shared} readOnly={readOnly} />;
+  if (type !== 'boolean') return <TextInput {...shared} type={type} step="any" readOnly={readOnly} />;
   return (
     <NativeSelect
       {...shared}

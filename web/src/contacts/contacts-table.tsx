@@ -195,7 +195,7 @@ function BulkBar({ target, total, listId, onDone }: BulkBarProps) {
     );
   return (
     <Group gap="xs">
-      <Text size="sm" fw={600} role="status" className="tabular">
+      <Text size="sm" fw={500} role="status" className="tabular">
         {t(target.selection.all && count === total ? 'select.everybody' : 'select.some', {
           count,
           shown: format.number(count),

@@ -165,7 +165,7 @@ function ChannelConsent({ contact, channel, optOuts }: ChannelConsentProps) {
   return (
     <Group justify="space-between" wrap="nowrap" align="flex-start">
       <Stack gap={0}>
-        <Text size="sm" fw={600}>
+        <Text size="sm" fw={500}>
           {name}
         </Text>
         <Text size="xs" c="dimmed">

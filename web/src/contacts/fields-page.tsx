@@ -111,12 +111,7 @@ export function Page() {
     </AddButton>
   );
   return (
-    <PageFrame
-      title={t('fields.title')}
-      description={t('fields.text')}
-      trail={[{ label: t('title'), to: '/contacts' }]}
-      actions={create}
-    >
+    <PageFrame title={t('fields.title')} description={t('fields.text')} actions={create}>
       <FieldTable create={create} />
     </PageFrame>
   );

@@ -293,10 +293,10 @@ function DropZone({ file, accept, onFile }: DropZoneProps) {
       <Stack align="center" gap="xs">
         <FileUp size={28} aria-hidden="true" />
         {file === null ? (
-          <Text fw={600}>{t('import.drop')}</Text>
+          <Text fw={500}>{t('import.drop')}</Text>
         ) : (
           <Group gap="xs" justify="center">
-            <Text fw={600} className="foreign-text">
+            <Text fw={500} className="foreign-text">
               {file.fileName}
             </Text>
             <Text c="dimmed" size="sm">

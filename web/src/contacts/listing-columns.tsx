@@ -117,7 +117,7 @@ function Name({ contact, canEdit }: Editable) {
       save={(next) => save(id, { fullName: next || null })}
     >
       <Group gap={6} wrap="nowrap">
-        <TextLink to={`/contacts/${id}`} fw={600} truncate dir="auto">
+        <TextLink to={`/contacts/${id}`} fw={500} truncate dir="auto">
           {name}
         </TextLink>
         {isTest && (
@@ -216,7 +216,7 @@ function Person({ contact }: ContactCellProps) {
   return (
     <Group justify="space-between" wrap="nowrap" gap="xs">
       <Stack gap={0} style={{ minWidth: 0 }}>
-        <TextLink to={`/contacts/${id}`} fw={600} truncate dir="auto">
+        <TextLink to={`/contacts/${id}`} fw={500} truncate dir="auto">
           {name}
         </TextLink>
         <Text size="xs" c="dimmed" truncate>

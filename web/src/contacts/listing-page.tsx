@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { FileUp, Settings2, Users } from 'lucide-react';
+import { FileUp, Users } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { lazyPart } from '../api/load.ts';
 import { AddButton } from '../ui/actions.tsx';
@@ -26,18 +26,12 @@ export function Page() {
       {t('import.open')}
     </ButtonLink>
   );
-  const others = (
-    <ButtonLink to="/contacts/fields" variant="default" leftSection={<Settings2 size={16} />}>
-      {t('fields.title')}
-    </ButtonLink>
-  );
   return (
     <PageFrame
       title={t('title')}
       description={<PlanUsage />}
       actions={
         <>
-          {others}
           {load}
           {create}
         </>

@@ -1,6 +1,7 @@
-import { Popover, Stack, TextInput } from '@mantine/core';
+import { Popover, Stack } from '@mantine/core';
 import { cloneElement, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { DateField } from '../ui/date-field.tsx';
 import { ChoiceFilter } from '../ui/filter-bar.tsx';
 import { type OpenerButton, useOpenWhenDrawn } from '../ui/parts.tsx';
 import { type Search, type SetSearch, useNamedChannels } from './contact.ts';
@@ -43,12 +44,11 @@ export function MoreFilters({ button, search, onSearch, children }: MoreFiltersP
             onChange={(kind) => onSearch({ kind })}
           />
           {(['from', 'to'] as const).map((end) => (
-            <TextInput
+            <DateField
               key={end}
-              type="date"
               label={t(`filter.${end}`)}
               value={search[end]}
-              onChange={(event) => onSearch({ [end]: event.currentTarget.value })}
+              onChange={(value) => onSearch({ [end]: value })}
             />
           ))}
         </Stack>

@@ -163,7 +163,7 @@ function FaultCard({ group, importId, draft, onChange }: FaultCardProps) {
     <Stack gap="xs">
       <Group justify="space-between" align="flex-start" gap="sm">
         <Stack gap={2} style={{ minWidth: 0, flex: '1 1 240px' }}>
-          <Text size="sm" fw={600}>
+          <Text size="sm" fw={500}>
             {t(`import.cause.${cause}`, { count: rows, shown: format.number(rows), field: fieldName(field) })}
           </Text>
           <Text size="xs" c="dimmed" className="foreign-text" style={{ overflowWrap: 'anywhere' }}>

@@ -2,6 +2,7 @@ import { NativeSelect, SimpleGrid, TextInput } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { DateField } from '../ui/date-field.tsx';
 import { api, ok } from '../api/send.ts';
 import { type Need, useSession } from '../api/session.ts';
 
@@ -16,8 +17,8 @@ function SpanFields({ form }: FieldsProps) {
   const { t } = useTranslation('exports');
   return (
     <SimpleGrid cols={{ base: 1, xs: 2 }}>
-      <TextInput type="date" label={t('create.from')} {...form.getInputProps('startDateTime')} />
-      <TextInput type="date" label={t('create.to')} {...form.getInputProps('endDateTime')} />
+      <DateField label={t('create.from')} {...form.getInputProps('startDateTime')} />
+      <DateField label={t('create.to')} {...form.getInputProps('endDateTime')} />
     </SimpleGrid>
   );
 }
@@ -103,7 +104,7 @@ export function ReportFields({ form }: FieldsProps) {
 export type Draft = {
   readonly type: ExportType;
   readonly format: Format;
-  /** Dates, in the format of `<input type="date">`. */
+  /** Dates, as in a `DateField`. */
   readonly startDateTime: string;
   readonly endDateTime: string;
   readonly channel: 'SMS' | 'RCS' | 'WHATSAPP' | '';

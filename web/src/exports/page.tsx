@@ -173,7 +173,7 @@ function What({ row: { type, filters } }: { readonly row: Export }) {
   const { t } = useTranslation('exports');
   return (
     <Stack gap={2}>
-      <Text size="sm" fw={600}>
+      <Text size="sm" fw={500}>
         {t(`type.${type}`)}
       </Text>
       <Text size="xs" c="dimmed" fw={400} component="span">

@@ -1,7 +1,7 @@
 import { ActionIcon, Button, Group, Paper, Stack, Text, Textarea } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
-import { FileText, Paperclip, Send, X } from 'lucide-react';
+import { Archive, FileText, Paperclip, Send, X } from 'lucide-react';
 import { type KeyboardEvent, type Ref, Suspense, useId, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
@@ -23,6 +23,7 @@ import {
   cannedQuery,
   useContact,
 } from './conversation.ts';
+import { useLeave } from './conversation-header.tsx';
 import { useDraft } from './drafts.tsx';
 import classes from './inbox.module.css';
 import { ANSWER } from './use-keys.ts';
@@ -46,7 +47,12 @@ export function AnswerForm({ conversation, onTemplate }: AnswerFormProps) {
   const { chatId, channel } = conversation;
   const [draft, setDraft] = useDraft(chatId);
   const field = useRef<HTMLTextAreaElement>(null);
-  const reply = useReply(() => setDraft({ text: '', media: null }));
+  const leave = useLeave(chatId);
+  const [thenArchives, setThenArchives] = useState(false);
+  const reply = useReply(() => {
+    setDraft({ text: '', media: null });
+    if (thenArchives) leave.archive();
+  });
   const mayUpload = useSession().may(MEDIA_NEED);
   const upload = useAction({
     run: (file: File) => uploadMedia(file, { onProgress: () => undefined, signal: new AbortController().signal }),
@@ -61,8 +67,9 @@ export function AnswerForm({ conversation, onTemplate }: AnswerFormProps) {
   };
   const text = draft.text.trim();
   const canSend = !reply.busy && !upload.busy && (draft.media !== null || text !== '');
-  const send = (): void => {
+  const send = (archives = false): void => {
     if (!canSend) return;
+    setThenArchives(archives && !conversation.archived);
     // Now and not once it is sent: by then the agent may have left the field, and the next key be a shortcut.
     field.current?.focus();
     reply.run({ chatId, ...(draft.media ? { mediaId: draft.media.id } : { text }) });
@@ -104,9 +111,25 @@ export function AnswerForm({ conversation, onTemplate }: AnswerFormProps) {
             )}
             {channel === 'SMS' && <LiveParts text={draft.text} />}
           </Group>
-          <Button type="submit" size="sm" rightSection={<Send size={16} />} loading={reply.busy} disabled={!canSend}>
-            {t('answer.send')}
-          </Button>
+          <Group gap={6} wrap="nowrap">
+            {!conversation.archived && (
+              <Hint label={t('answer.archive')}>
+                <ActionIcon
+                  variant="default"
+                  size={36}
+                  aria-label={t('answer.archive')}
+                  aria-keyshortcuts="Control+Enter Meta+Enter"
+                  disabled={!canSend}
+                  onClick={() => send(true)}
+                >
+                  <Archive size={16} />
+                </ActionIcon>
+              </Hint>
+            )}
+            <Button type="submit" size="sm" rightSection={<Send size={16} />} loading={reply.busy} disabled={!canSend}>
+              {t('answer.send')}
+            </Button>
+          </Group>
         </Group>
       </Stack>
     </form>
@@ -141,7 +164,7 @@ function Attached({ media, onRemove }: { readonly media: Media; readonly onRemov
         <Thumbnail media={media} />
       </div>
       <div style={{ minWidth: 0, flex: 1 }}>
-        <Text size="sm" fw={600} truncate dir="auto">
+        <Text size="sm" fw={500} truncate dir="auto">
           {media.name}
         </Text>
         <Text size="xs" c="dimmed">
@@ -179,7 +202,8 @@ type ReplyFieldProps = {
   readonly value: string;
   readonly busy: boolean;
   readonly onChange: (text: string) => void;
-  readonly onSend: () => void;
+  /** Sends the reply, and archives the conversation if it is true. */
+  readonly onSend: (archives: boolean) => void;
   /** Gets a pasted picture; undefined where the channel takes none. */
   readonly onPicture: ((file: File) => void) | undefined;
 };
@@ -193,7 +217,7 @@ function ReplyField({ conversation, ref, value, busy, onChange, onSend, onPictur
     if (canned.onKey(event)) event.preventDefault();
     else if (sendsOn(event)) {
       event.preventDefault();
-      onSend();
+      onSend(event.ctrlKey || event.metaKey);
     }
   };
   return (
@@ -297,7 +321,7 @@ function CannedOptions({ id, answers, active, onChoose }: CannedOptionsProps) {
             onChoose(answer);
           }}
         >
-          <Text size="sm" fw={600} component="span">
+          <Text size="sm" fw={500} component="span">
             /{answer.shortcut}
           </Text>
           <Text size="sm" component="span" truncate dir="auto">

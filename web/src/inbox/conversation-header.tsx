@@ -1,4 +1,4 @@
-import { ActionIcon, Avatar, Group, NativeSelect, Stack, Text } from '@mantine/core';
+import { ActionIcon, Group, NativeSelect, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { AlarmClock, Archive, ArchiveRestore, ArrowLeft, MailOpen, Tag, UserRound } from 'lucide-react';
@@ -9,9 +9,20 @@ import { notify, withdrawAction } from '../api/notify.ts';
 import { useSession } from '../api/session.ts';
 import { ActionsMenu, CopyButton, GuardedIcon, useDisabledReason } from '../ui/actions.tsx';
 import { openDialog } from '../ui/dialog.tsx';
+import { useFormat } from '../ui/format.ts';
 import { Hint } from '../ui/hint.tsx';
+import { Initials } from '../ui/initials.tsx';
 import { ButtonLink, useIsPhone } from '../ui/parts.tsx';
-import { ChannelBadge, Channels, DateTime, type Fact, Facts, MsisdnText, StatusBadge } from '../ui/values.tsx';
+import {
+  ChannelBadge,
+  Channels,
+  customFieldName,
+  DateTime,
+  type Fact,
+  Facts,
+  MsisdnText,
+  StatusBadge,
+} from '../ui/values.tsx';
 import {
   archiveConversation,
   assignConversation,
@@ -24,6 +35,7 @@ import {
   unreadConversation,
   useAssignable,
   useContact,
+  useListsOf,
 } from './conversation.ts';
 import classes from './inbox.module.css';
 import { onKey, ROW } from './use-keys.ts';
@@ -46,7 +58,7 @@ export function ConversationHeader({ conversation, onPerson }: HeaderProps) {
     <header className={classes.header}>
       {isPhone && <Back />}
       <div className={classes.who}>
-        <Text fw={650} truncate dir="auto" component="h2" m={0}>
+        <Text fw={600} truncate dir="auto" component="h2" m={0}>
           {contact.name}
         </Text>
         <Group gap="xs" wrap="nowrap">
@@ -144,10 +156,8 @@ export function ContactPane({ conversation }: ContactPaneProps) {
   return (
     <Stack gap="lg">
       <Stack gap={6} align="center" ta="center">
-        <Avatar size={64} radius="xl" color="gray">
-          <UserRound size={30} aria-hidden="true" />
-        </Avatar>
-        <Text component="h3" m={0} fw={650} size="lg" dir="auto" className="foreign-text">
+        <Initials name={contact.name} size={64} />
+        <Text component="h3" m={0} fw={600} size="lg" dir="auto" className="foreign-text">
           {contact.name}
         </Text>
         <ChannelBadge channel={channel} />
@@ -172,6 +182,9 @@ function useFacts(conversation: Conversation, known: ReturnType<typeof useContac
   const { t } = useTranslation('inbox');
   const { contact, lastMessageDate } = conversation;
   const identity = useIdentityName(conversation);
+  const format = useFormat();
+  const lists = useListsOf(contact.id);
+  const reachable = known?.communicationSupported.filter((channel) => !known.optedOut.includes(channel)) ?? [];
   const facts: readonly (Fact | false | undefined)[] = [
     contact.phoneNumber !== null && {
       label: t('person.number'),
@@ -181,13 +194,21 @@ function useFacts(conversation: Conversation, known: ReturnType<typeof useContac
     { label: t('person.last'), value: <DateTime value={lastMessageDate} /> },
     known &&
       known.email !== null && { label: t('person.email'), value: <span className="foreign-text">{known.email}</span> },
-    known &&
-      known.communicationSupported.length > 0 && {
-        label: t('person.reachable'),
-        value: <Channels channels={known.communicationSupported} />,
-      },
+    known && reachable.length > 0 && { label: t('person.reachable'), value: <Channels channels={reachable} /> },
     known &&
       known.optedOut.length > 0 && { label: t('person.optedOut'), value: <Channels channels={known.optedOut} /> },
+    ...Object.entries(known?.customFields ?? {}).map(
+      ([name, value]) =>
+        value !== null && {
+          label: customFieldName(name),
+          value: <span className="foreign-text">{String(value)}</span>,
+        },
+    ),
+    lists !== undefined &&
+      lists.length > 0 && {
+        label: t('person.lists'),
+        value: <span className="foreign-text">{format.list(lists.map(({ name }) => name))}</span>,
+      },
     known && { label: t('person.since'), value: <DateTime value={known.createdAt} show="day" /> },
   ];
   return facts.filter((fact) => typeof fact === 'object');
@@ -219,7 +240,7 @@ let lastLeft = '';
  * The actions after which a conversation leaves the open list: the next one is opened, and archiving and snoozing can be
  * undone for a few seconds, also by key.
  */
-function useLeave(chatId: string) {
+export function useLeave(chatId: string) {
   const { t } = useTranslation('inbox');
   const navigate = useNavigate();
   const open = (chat: string): void =>
@@ -228,7 +249,7 @@ function useLeave(chatId: string) {
       search: (before: Partial<Search>) => ({ ...before, chat: chat === '' ? undefined : chat }),
     });
   const refresh = [['inbox', 'one', chatId], ...LISTS];
-  const undo = useAction({ run: unarchiveConversation, refresh, onDone: () => open(chatId) });
+  const undo = useAction({ run: unarchiveConversation, refresh, done: t('undone'), onDone: () => open(chatId) });
   const offerUndo = (message: string): void => {
     if (lastLeft !== chatId) return;
     void notify({
@@ -245,7 +266,9 @@ function useLeave(chatId: string) {
     lastLeft = chatId;
     void withdrawAction();
     const next = nextChatAfter(chatId);
-    if (next !== '') open(next);
+    if (next === '') return;
+    open(next);
+    document.querySelector<HTMLElement>(`[${ROW}="${CSS.escape(next)}"]`)?.focus();
   };
   const unread = useAction({ run: unreadConversation, refresh: LISTS });
   return {

@@ -312,7 +312,7 @@ function Document({ media, name, url }: { readonly media: MediaOf; readonly name
     <Group gap="sm" wrap="nowrap" className={classes.document}>
       <FileText size={28} aria-hidden="true" />
       <div style={{ minWidth: 0 }}>
-        <Anchor href={url} download={name} size="sm" fw={600} className="foreign-text">
+        <Anchor href={url} download={name} size="sm" fw={500} className="foreign-text">
           {name} <Download size={14} role="img" aria-label={t('media.download')} />
         </Anchor>
         <Text size="xs">
@@ -346,7 +346,7 @@ function NoteBubble({ note: { id, text, author, timestamp }, conversation: { cha
   const at = new Date(timestamp);
   return (
     <li className={classes.noteBubble}>
-      <Text size="xs" fw={600} className={classes.note}>
+      <Text size="xs" fw={500} className={classes.note}>
         <StickyNote size={12} aria-hidden="true" />
         {t('note.by', { name: author.name })}
       </Text>

@@ -178,6 +178,23 @@ export function useAssignable(): readonly Assignable[] {
   return data;
 }
 
+/** The lists of a contact; undefined while they are loading, or if the user may not see contacts. */
+export function useListsOf(contactId: number | null) {
+  const may = useSession().may({ scope: 'contacts' });
+  const { data } = useQuery({
+    queryKey: ['contacts', 'lists-of', contactId],
+    queryFn: ({ signal }) =>
+      ok(
+        api.GET('/api/partner-gateway/v1/contacts/list', {
+          params: { query: { contactIds: String(contactId) } },
+          signal,
+        }),
+      ),
+    enabled: may && contactId !== null,
+  });
+  return data?.data;
+}
+
 /** The contact's data; undefined while it is loading, or if the user may not see contacts. */
 export function useContact(id: number | null) {
   const may = useSession().may({ scope: 'contacts' });

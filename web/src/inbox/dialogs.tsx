@@ -1,4 +1,4 @@
-import { Button, Checkbox, Group, Kbd, Stack, Switch, Text, TextInput } from '@mantine/core';
+import { Checkbox, Kbd, Stack, Switch, Text } from '@mantine/core';
 import { Fragment, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Dialog } from '../ui/dialog.tsx';
@@ -6,12 +6,12 @@ import classes from './inbox.module.css';
 import { KEY_SHEET, useKeysOn } from './use-keys.ts';
 import { type AlertChoice, mayNotify, readAlertChoice, writeAlertChoice } from '../api/data.ts';
 import { useQuery } from '@tanstack/react-query';
-import { FormDialog } from '../ui/form-dialog.tsx';
+import { useAction } from '../api/action.ts';
 import { TextLink } from '../ui/parts.tsx';
 import { type Conversation, labelsQuery, setLabels } from './conversation.ts';
 import { LabelBadge } from './drafts.tsx';
 import { useDialog } from '../ui/lazy-props.ts';
-import { useFormat } from '../ui/format.ts';
+import { WhenChoice } from '../ui/when-choice.tsx';
 
 /** The sheet of keyboard shortcuts, with the switch for those of a single letter (WCAG 2.1.4). */
 export function KeysDialog() {
@@ -91,47 +91,49 @@ function Choice() {
   );
 }
 
-/** Dialog that sets the labels of a conversation. */
-export function LabelDialog({ conversation: { chatId, labels } }: { readonly conversation: Conversation }) {
+/** Dialog that sets the labels of a conversation; each applies at once. */
+export function LabelDialog({ conversation }: { readonly conversation: Conversation }) {
+  const { t } = useTranslation('inbox');
+  return (
+    <Dialog title={t('label.title')} size="sm">
+      <LabelChoice conversation={conversation} />
+    </Dialog>
+  );
+}
+
+function LabelChoice({ conversation: { chatId, labels } }: { readonly conversation: Conversation }) {
   const { t } = useTranslation('inbox');
   const { data = [], isPending } = useQuery(labelsQuery);
+  const { close } = useDialog();
+  const [chosen, setChosen] = useState(() => labels.map(({ id }) => String(id)));
+  const save = useAction({
+    run: setLabels,
+    refresh: [
+      ['inbox', 'one', chatId],
+      ['inbox', 'list'],
+    ],
+  });
+  const choose = (next: string[]): void => {
+    setChosen(next);
+    save.run({ chatId, labelIds: next.map(Number) });
+  };
   return (
-    <FormDialog
-      title={t('label.title')}
-      size="sm"
-      values={{ chosen: labels.map(({ id }) => String(id)) }}
-      run={({ chosen }) => {
-        const labelIds = data.map(({ id }) => id).filter((id) => chosen.includes(String(id)));
-        return setLabels({ chatId, labelIds });
-      }}
-      refresh={[
-        ['inbox', 'one', chatId],
-        ['inbox', 'list'],
-      ]}
-      action={t('label.save')}
-      isDisabled={() => isPending}
-    >
-      {(form) => (
-        <>
-          {!isPending && data.length === 0 && <Text size="sm">{t('label.none')}</Text>}
-          <Checkbox.Group aria-label={t('label.title')} {...form.getInputProps('chosen')}>
-            <Stack gap="sm">
-              {data.map((label, at) => (
-                <Checkbox
-                  key={label.id}
-                  value={String(label.id)}
-                  label={<LabelBadge label={label} />}
-                  {...(at === 0 && { 'data-autofocus': true })}
-                />
-              ))}
-            </Stack>
-          </Checkbox.Group>
-          <Group>
-            <TextLink to="/inbox/settings">{t('label.edit')}</TextLink>
-          </Group>
-        </>
-      )}
-    </FormDialog>
+    <Stack onKeyDown={(event) => event.key === 'Enter' && event.target instanceof HTMLInputElement && close()}>
+      {!isPending && data.length === 0 && <Text size="sm">{t('label.none')}</Text>}
+      <Checkbox.Group aria-label={t('label.title')} value={chosen} onChange={choose}>
+        <Stack gap="sm">
+          {data.map((label, at) => (
+            <Checkbox
+              key={label.id}
+              value={String(label.id)}
+              label={<LabelBadge label={label} />}
+              autoFocus={at === 0}
+            />
+          ))}
+        </Stack>
+      </Checkbox.Group>
+      <TextLink to="/inbox/settings">{t('label.edit')}</TextLink>
+    </Stack>
   );
 }
 
@@ -150,48 +152,17 @@ export function SnoozeDialog({ onChoose }: SnoozeDialogProps) {
 function Times({ onChoose }: SnoozeDialogProps) {
   const { t } = useTranslation('inbox');
   const { close } = useDialog();
-  const { brief } = useFormat();
   const [now] = useState(() => new Date());
-  const [own, setOwn] = useState('');
-  const until = own === '' ? null : new Date(own);
-  const choose = (at: Date): void => {
-    close();
-    onChoose(at);
-  };
   return (
-    <Stack>
-      {snoozeTimes(now).map((time, at) => (
-        <Button
-          key={time.name}
-          variant="default"
-          justify="space-between"
-          rightSection={brief(time.until)}
-          {...(at === 0 && { 'data-autofocus': true })}
-          onClick={() => choose(time.until)}
-        >
-          {t(`snooze.${time.name}`)}
-        </Button>
-      ))}
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (until) choose(until);
-        }}
-      >
-        <Group align="flex-end" wrap="nowrap">
-          <TextInput
-            type="datetime-local"
-            label={t('snooze.own')}
-            flex={1}
-            value={own}
-            onChange={(event) => setOwn(event.currentTarget.value)}
-          />
-          <Button type="submit" disabled={until === null}>
-            {t('snooze.submit')}
-          </Button>
-        </Group>
-      </form>
-    </Stack>
+    <WhenChoice
+      times={snoozeTimes(now).map(({ name, until }) => ({ label: t(`snooze.${name}`), at: until }))}
+      label={t('snooze.own')}
+      action={t('snooze.submit')}
+      onChoose={(at) => {
+        close();
+        onChoose(at);
+      }}
+    />
   );
 }
 

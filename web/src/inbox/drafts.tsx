@@ -137,6 +137,17 @@ export const LabelBadge = ({ label: { name, color } }: { readonly label: Pick<La
   </Badge>
 );
 
+/** The same as a dot, where there is no room for its name. */
+export const LabelDot = ({ label: { name, color } }: { readonly label: Pick<Label, 'name' | 'color'> }) => (
+  <span
+    role="img"
+    aria-label={name}
+    title={name}
+    className={classes.dot}
+    style={{ background: `var(--mantine-color-${COLORS[color]}-6)` }}
+  />
+);
+
 type LoadMoreProps = { readonly label: string; readonly busy: boolean; readonly onMore: () => void };
 
 /** Loads more when it comes into view, or on a click. */

@@ -1,6 +1,7 @@
-import { Badge, Button, Group, SegmentedControl, Stack, Text, VisuallyHidden } from '@mantine/core';
+import { ActionIcon, Badge, Button, Group, SegmentedControl, Stack, Text, VisuallyHidden } from '@mantine/core';
 import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { useVirtualizer } from '@tanstack/react-virtual';
 import {
   AlarmClock,
   Ban,
@@ -10,27 +11,19 @@ import {
   MessageSquarePlus,
   MessagesSquare,
   SearchX,
-  UserRound,
+  SlidersHorizontal,
 } from 'lucide-react';
-import type { ReactNode } from 'react';
+import { memo, type ReactNode, useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
+import { lazyPart } from '../api/load.ts';
 import { useSession } from '../api/session.ts';
 import { GuardedIcon } from '../ui/actions.tsx';
-import { ChoiceFilter, SearchField } from '../ui/filter-bar.tsx';
+import { SearchField } from '../ui/filter-bar.tsx';
 import { useFormat } from '../ui/format.ts';
-import { EmptyState, ErrorState, TableSkeleton } from '../ui/parts.tsx';
-import { useNow } from '../ui/values.tsx';
-import {
-  CHANNELS,
-  type Conversation,
-  labelsQuery,
-  listConversations,
-  NEED,
-  type Search,
-  searchMessages,
-  useAssignable,
-} from './conversation.ts';
-import { LabelBadge, LoadMore } from './drafts.tsx';
+import { Initials } from '../ui/initials.tsx';
+import { EmptyState, ErrorState, OnDemand, TableSkeleton } from '../ui/parts.tsx';
+import { type Conversation, listConversations, NEED, type Search, searchMessages } from './conversation.ts';
+import { LabelDot, LoadMore } from './drafts.tsx';
 import classes from './inbox.module.css';
 import { ROW } from './use-keys.ts';
 
@@ -54,13 +47,23 @@ export function ListPane(props: ListPaneProps) {
   );
 }
 
+const ListFilters = lazyPart(() => import('./list-filters.tsx').then((file) => ({ default: file.ListFilters })));
+
+/** What is shown, the search, and the other filters behind a button with their number. */
 function Filters({ search, onSearch, onCreate }: ListPaneProps) {
   const { t } = useTranslation('inbox');
-  const { user } = useSession();
-  const { data: labels = [] } = useQuery(labelsQuery);
-  const people = useAssignable().filter(({ id }) => id !== user.id);
+  const set = [search.channel, search.assignee, search.label].filter((value) => value !== '').length;
+  const more = (
+    <ActionIcon
+      variant={set > 0 ? 'light' : 'default'}
+      size={36}
+      aria-label={set > 0 ? t('filter.moreSet', { count: set }) : t('filter.more')}
+    >
+      {set > 0 ? <Text size="sm">{set}</Text> : <SlidersHorizontal size={16} />}
+    </ActionIcon>
+  );
   return (
-    <Stack gap="xs" p="sm" role="search" className={classes.filters}>
+    <Stack gap="xs" px="sm" py="xs" role="search" className={classes.filters}>
       <SegmentedControl
         fullWidth
         size="xs"
@@ -76,38 +79,15 @@ function Filters({ search, onSearch, onCreate }: ListPaneProps) {
       />
       <Group gap="xs" wrap="nowrap">
         <SearchField wide label={t('filter.search')} value={search.q} onChange={(q) => onSearch({ q })} shortcut="/" />
+        <OnDemand button={more} kind="dialog">
+          <ListFilters button={more} search={search} onSearch={onSearch} />
+        </OnDemand>
         {onCreate && (
           <GuardedIcon need={NEED} variant="filled" color="amber" size={36} label={t('new.open')} onClick={onCreate}>
             <MessageSquarePlus size={18} />
           </GuardedIcon>
         )}
       </Group>
-      <div className={classes.choices}>
-        <ChoiceFilter
-          label={t('filter.channel')}
-          options={CHANNELS.map((value) => ({ value, label: t(`ui:channel.${value}`) }))}
-          value={search.channel}
-          onChange={(channel) => onSearch({ channel })}
-        />
-        <ChoiceFilter
-          label={t('filter.assignee')}
-          options={[
-            { value: 'me', label: t('filter.me') },
-            { value: 'none', label: t('filter.nobody') },
-            ...people.map(({ id, username }) => ({ value: String(id), label: username })),
-          ]}
-          value={search.assignee}
-          onChange={(assignee) => onSearch({ assignee })}
-        />
-        {labels.length > 0 && (
-          <ChoiceFilter
-            label={t('filter.label')}
-            options={labels.map(({ id, name }) => ({ value: String(id), label: name }))}
-            value={search.label}
-            onChange={(label) => onSearch({ label })}
-          />
-        )}
-      </div>
     </Stack>
   );
 }
@@ -125,9 +105,28 @@ function useConversations({ show, channel, assignee, label, q }: Search, pollMs:
   });
 }
 
+/** The height of a row, in rem (inbox.module.css). */
+const ROW_REM = 3.5;
+const rowHeight = (): number => ROW_REM * Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+const OVERSCAN = 8;
+
 function Rows({ search, onSearch, pollMs, create }: ListPaneProps) {
   const { t } = useTranslation('inbox');
   const list = useConversations(search, pollMs);
+  const found = useFoundMessages(search.q);
+  const pane = useRef<HTMLDivElement>(null);
+  // A conversation that moved to another page between two requests is in both.
+  const rows = useMemo(
+    () => [...new Map(list.data?.pages.flatMap(({ data }) => data.map((row) => [row.chatId, row]))).values()],
+    [list.data],
+  );
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => pane.current,
+    estimateSize: rowHeight,
+    getItemKey: (index) => rows[index]?.chatId ?? index,
+    overscan: OVERSCAN,
+  });
   if (list.isError) return <ErrorState error={list.error} onRetry={() => void list.refetch()} />;
   if (list.isPending)
     return (
@@ -135,31 +134,29 @@ function Rows({ search, onSearch, pollMs, create }: ListPaneProps) {
         <TableSkeleton rows={6} />
       </div>
     );
-  // A conversation that moved to another page between two requests is in both.
-  const rows = [...new Map(list.data.pages.flatMap(({ data }) => data.map((row) => [row.chatId, row]))).values()];
-  const found = search.q === '' ? null : <FoundMessages search={search} />;
-  if (rows.length === 0)
-    return (
-      <div className={classes.scroll}>
-        {found}
-        <Nothing search={search} onSearch={onSearch} create={create} />
-      </div>
-    );
   return (
-    <div className={classes.scroll} aria-busy={list.isPlaceholderData}>
-      <nav aria-label={t('list')}>
-        <ul className={classes.rows}>
-          {rows.map((conversation) => (
-            <li key={conversation.chatId}>
-              <ConversationRow conversation={conversation} search={search} />
-            </li>
-          ))}
-        </ul>
-      </nav>
+    <div ref={pane} className={classes.scroll} aria-busy={list.isPlaceholderData}>
+      {rows.length > 0 && (
+        <nav aria-label={t('list')}>
+          <ul className={classes.rows} style={{ height: virtual.getTotalSize() }}>
+            {virtual.getVirtualItems().map(({ key, index, start }) => {
+              const row = rows[index];
+              return (
+                row && (
+                  <li key={key} className={classes.place} style={{ transform: `translateY(${start}px)` }}>
+                    <ConversationRow conversation={row} isOpen={row.chatId === search.chat} />
+                  </li>
+                )
+              );
+            })}
+          </ul>
+        </nav>
+      )}
       {list.hasNextPage && (
         <LoadMore label={t('more')} busy={list.isFetchingNextPage} onMore={() => void list.fetchNextPage()} />
       )}
-      {found}
+      {found.length > 0 && <FoundMessages found={found} />}
+      {rows.length + found.length === 0 && <Nothing search={search} onSearch={onSearch} create={create} />}
     </div>
   );
 }
@@ -188,10 +185,10 @@ function Nothing({ search, onSearch, create }: Pick<ListPaneProps, 'search' | 'o
 
 const SIGNS = { SMS: MessageSquare, WHATSAPP: MessageCircle, RCS: MessagesSquare } as const;
 
-type ConversationRowProps = { readonly conversation: Conversation; readonly search: Search };
+type ConversationRowProps = { readonly conversation: Conversation; readonly isOpen: boolean };
 
-/** One conversation in the list: person, time, last message and unread count. */
-function ConversationRow({ conversation, search }: ConversationRowProps) {
+/** One conversation in two lines: person, labels and time; last message, assignee, state and unread count. */
+function PlainRow({ conversation, isOpen }: ConversationRowProps) {
   const { t } = useTranslation('inbox');
   const { brief } = useFormat();
   const { chatId, channel, contact, unreadCount, lastMessageDate, assignee, labels, snoozedUntil } = conversation;
@@ -199,103 +196,111 @@ function ConversationRow({ conversation, search }: ConversationRowProps) {
   return (
     <Link
       to="."
-      search={() => ({ ...search, chat: chatId })}
+      search={(before: Partial<Search>) => ({ ...before, chat: chatId })}
       preload={false}
       className={classes.row}
-      aria-current={search.chat === chatId}
+      aria-current={isOpen}
       {...{ [ROW]: chatId }}
     >
-      <span className={classes.sign} data-channel={channel}>
-        <Sign size={18} role="img" aria-label={t(`ui:channel.${channel}`)} />
+      <span className={classes.who}>
+        <Initials name={contact.name} size={36} />
+        <span className={classes.sign} data-channel={channel}>
+          <Sign size={12} role="img" aria-label={t(`ui:channel.${channel}`)} />
+        </span>
       </span>
       <div className={classes.rowText}>
-        <Group gap="xs" wrap="nowrap" justify="space-between">
-          <Text size="sm" fw={unreadCount > 0 ? 700 : 550} truncate dir="auto">
+        <Group gap="xs" wrap="nowrap">
+          <Text size="sm" fw={unreadCount > 0 ? 600 : 400} truncate dir="auto" flex={1}>
             {contact.name}
           </Text>
+          {labels.map((label) => (
+            <LabelDot key={label.id} label={label} />
+          ))}
           <ShortTime value={lastMessageDate} />
         </Group>
-        <Group gap="xs" wrap="nowrap" justify="space-between">
+        <Group gap={6} wrap="nowrap">
           <LastMessage conversation={conversation} />
+          {contact.optedOut && (
+            <Ban size={14} role="img" aria-label={t('optedOutShort')} color="var(--mantine-color-error)" />
+          )}
+          {snoozedUntil !== null && (
+            <AlarmClock
+              size={14}
+              role="img"
+              aria-label={t('snooze.until', { time: brief(new Date(snoozedUntil)) })}
+              color="var(--mantine-color-dimmed)"
+            />
+          )}
+          {assignee !== null && (
+            <span role="img" aria-label={`${t('assign.label')}: ${assignee.username}`} title={assignee.username}>
+              <Initials name={assignee.username} size={18} />
+            </span>
+          )}
           {unreadCount > 0 && (
-            <Badge size="sm" variant="filled" circle={unreadCount < 10} style={{ flexShrink: 0 }}>
+            <Badge
+              size="sm"
+              variant="filled"
+              bg="var(--mantine-color-text)"
+              c="var(--mantine-color-body)"
+              circle={unreadCount < 10}
+              style={{ flexShrink: 0 }}
+            >
               <span aria-hidden="true">{unreadCount}</span>
               <VisuallyHidden>{t('unreadHere', { count: unreadCount })}</VisuallyHidden>
             </Badge>
           )}
         </Group>
-        {labels.length > 0 && (
-          <Group gap={4} mt={4}>
-            {labels.map((label) => (
-              <LabelBadge key={label.id} label={label} />
-            ))}
-          </Group>
-        )}
-        {(assignee !== null || contact.optedOut || snoozedUntil !== null) && (
-          <Group gap="sm" mt={2}>
-            {assignee !== null && (
-              <Text size="xs" c="dimmed" className={classes.note}>
-                <UserRound size={12} role="img" aria-label={t('assign.label')} />
-                {assignee.username}
-              </Text>
-            )}
-            {snoozedUntil !== null && (
-              <Text size="xs" c="dimmed" className={classes.note}>
-                <AlarmClock size={12} aria-hidden="true" />
-                {t('snooze.until', { time: brief(new Date(snoozedUntil)) })}
-              </Text>
-            )}
-            {contact.optedOut && (
-              <Text size="xs" c="var(--mantine-color-error)" className={classes.note}>
-                <Ban size={12} aria-hidden="true" />
-                {t('optedOutShort')}
-              </Text>
-            )}
-          </Group>
-        )}
       </div>
     </Link>
   );
 }
+
+/** Events change a row at a time: the others are not rendered again. */
+const ConversationRow = memo(PlainRow);
 
 function LastMessage({ conversation: { lastMessage, unreadCount } }: Pick<ConversationRowProps, 'conversation'>) {
   const { t } = useTranslation('inbox');
   const { text, direction, messageType } = lastMessage;
   const words = text || t(`type.${messageType}`, { defaultValue: t('type.OTHER') });
   return (
-    <Text size="sm" c={unreadCount > 0 ? undefined : 'dimmed'} truncate dir="auto">
+    <Text size="sm" c={unreadCount > 0 ? undefined : 'dimmed'} truncate dir="auto" flex={1}>
       {direction === 'OUTBOUND' ? t('you', { text: words }) : words}
     </Text>
   );
 }
 
 /** The messages with the searched words, of all conversations, archived ones included. */
-function FoundMessages({ search }: { readonly search: Search }) {
-  const { t } = useTranslation('inbox');
+function useFoundMessages(q: string) {
   const { data = [] } = useQuery({
-    queryKey: ['inbox', 'found', search.q],
-    queryFn: ({ signal }) => searchMessages(search.q, signal),
+    queryKey: ['inbox', 'found', q],
+    queryFn: ({ signal }) => searchMessages(q, signal),
+    enabled: q !== '',
     placeholderData: keepPreviousData,
   });
-  if (data.length === 0) return null;
+  return q === '' ? [] : data;
+}
+
+function FoundMessages({ found }: { readonly found: ReturnType<typeof useFoundMessages> }) {
+  const { t } = useTranslation('inbox');
   return (
     <nav aria-label={t('found.title')}>
-      <Text size="xs" fw={600} c="dimmed" px={12} pt={12} pb={4}>
+      <Text size="xs" fw={500} c="dimmed" px={12} pt={12} pb={4}>
         {t('found.title')}
       </Text>
       <ul className={classes.rows}>
-        {data.map(({ message, conversation }) => (
+        {found.map(({ message, conversation }) => (
           <li key={message.id}>
             <Link
               to="."
-              search={() => ({ ...search, chat: conversation.chatId })}
+              search={(before: Partial<Search>) => ({ ...before, chat: conversation.chatId })}
               preload={false}
               className={classes.row}
+              data-found=""
               {...{ [ROW]: conversation.chatId }}
             >
               <div className={classes.rowText}>
                 <Group gap="xs" wrap="nowrap" justify="space-between">
-                  <Text size="sm" fw={550} truncate dir="auto">
+                  <Text size="sm" truncate dir="auto">
                     {conversation.contact.name}
                   </Text>
                   <ShortTime value={message.timestamp} />
@@ -312,12 +317,9 @@ function FoundMessages({ search }: { readonly search: Search }) {
   );
 }
 
-const isSameDay = (one: Date, other: Date): boolean => one.toDateString() === other.toDateString();
-
 /** A short time for lists: the time today, else the date; the full time on hover. */
 function ShortTime({ value }: { readonly value: string }) {
-  const { clock, day, exact } = useFormat();
-  const now = useNow(60_000);
+  const { moment, exact } = useFormat();
   const instant = new Date(value);
   return (
     <Text
@@ -328,7 +330,7 @@ function ShortTime({ value }: { readonly value: string }) {
       title={exact(instant)}
       style={{ whiteSpace: 'nowrap', flexShrink: 0 }}
     >
-      {isSameDay(instant, now) ? clock(instant) : day(instant)}
+      {moment(instant)}
     </Text>
   );
 }

@@ -1,9 +1,9 @@
-import { ActionIcon, Badge, Group, Loader } from '@mantine/core';
+import { ActionIcon, Group, Loader } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { Bell, Keyboard, MessageSquarePlus, MessagesSquare, Settings } from 'lucide-react';
-import { Suspense, useState } from 'react';
+import { Bell, Keyboard, MessageSquarePlus, MessagesSquare } from 'lucide-react';
+import { Suspense, use, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { unreadQuery } from '../api/data.ts';
 import { lazyPart } from '../api/load.ts';
@@ -11,7 +11,7 @@ import { useSession } from '../api/session.ts';
 import { GuardedButton } from '../ui/actions.tsx';
 import { openDialog } from '../ui/dialog.tsx';
 import { Hint } from '../ui/hint.tsx';
-import { EmptyState, PageFrame, useIsPhone } from '../ui/parts.tsx';
+import { EmptyState, PageFrame, PageTabs, useIsPhone } from '../ui/parts.tsx';
 import { useUrlState } from '../ui/url-state.ts';
 import { FIELDS, NEED, type Search } from './conversation.ts';
 import { createDrafts, DraftsContext } from './drafts.tsx';
@@ -41,7 +41,8 @@ export function Page() {
   const [pollMs, setPollMs] = useState<number | false>(false);
   const { user, account } = useSession();
   const [drafts] = useState(() => createDrafts(`${user.id}:${account.id}`));
-  const unread = useUnread(pollMs);
+  useQuery({ ...unreadQuery, refetchInterval: pollMs });
+  const tabs = use(PageTabs);
   const isPhone = useIsPhone();
   const isWide = useMediaQuery(WIDE, undefined, { getInitialValueInEffect: false }) ?? false;
   const ref = useKeys(() => openDialog(<KeysDialog />));
@@ -55,47 +56,49 @@ export function Page() {
   );
   return (
     <DraftsContext value={drafts}>
-      <PageFrame
-        title={t('title')}
-        badge={unread > 0 && <Badge>{t('unread', { count: unread })}</Badge>}
-        actions={
-          !isReading && (
-            <>
-              <Suspense>
-                <AvailabilitySwitch />
-              </Suspense>
-              <Tools />
-              {!isPhone && create}
-            </>
-          )
-        }
-      >
-        <Suspense>
-          <Arrivals chat={search.chat} onPoll={setPollMs} onOpen={open} />
-        </Suspense>
-        <div ref={ref} className={classes.panes} data-wide={isWide}>
-          {!isReading && (
-            <ListPane
-              search={search}
-              onSearch={setSearch}
-              pollMs={pollMs}
-              create={create}
-              onCreate={isPhone ? start : undefined}
-            />
-          )}
-          {search.chat !== '' ? (
-            <Suspense key={search.chat} fallback={<Waiting />}>
-              <ConversationPane chatId={search.chat} pollMs={pollMs} isWide={isWide} />
-            </Suspense>
-          ) : (
-            !isPhone && (
-              <div className={classes.nothing}>
-                <EmptyState icon={MessagesSquare} title={t('nothing.title')} text={t('nothing.text')} />
-              </div>
+      <PageTabs value={isReading ? null : tabs}>
+        <PageFrame
+          compact
+          title={t('title')}
+          actions={
+            !isReading && (
+              <>
+                <Suspense>
+                  <AvailabilitySwitch />
+                </Suspense>
+                <Tools />
+                {!isPhone && create}
+              </>
             )
-          )}
-        </div>
-      </PageFrame>
+          }
+        >
+          <Suspense>
+            <Arrivals chat={search.chat} onPoll={setPollMs} onOpen={open} />
+          </Suspense>
+          <div ref={ref} className={classes.panes} data-wide={isWide} data-reading={isReading}>
+            {!isReading && (
+              <ListPane
+                search={search}
+                onSearch={setSearch}
+                pollMs={pollMs}
+                create={create}
+                onCreate={isPhone ? start : undefined}
+              />
+            )}
+            {search.chat !== '' ? (
+              <Suspense key={search.chat} fallback={<Waiting />}>
+                <ConversationPane chatId={search.chat} pollMs={pollMs} isWide={isWide} />
+              </Suspense>
+            ) : (
+              !isPhone && (
+                <div className={classes.nothing}>
+                  <EmptyState icon={MessagesSquare} title={t('nothing.title')} text={t('nothing.text')} />
+                </div>
+              )
+            )}
+          </div>
+        </PageFrame>
+      </PageTabs>
     </DraftsContext>
   );
 }
@@ -110,10 +113,9 @@ function Waiting() {
   );
 }
 
-/** Shortcuts, notifications and settings of the inbox. */
+/** Shortcuts and notifications of the inbox. */
 function Tools() {
   const { t } = useTranslation('inbox');
-  const navigate = useNavigate();
   return (
     <Group gap={4}>
       <Hint label={t('keys.title')}>
@@ -138,25 +140,8 @@ function Tools() {
           <Bell size={18} />
         </ActionIcon>
       </Hint>
-      <Hint label={t('settings.title')}>
-        <ActionIcon
-          variant="subtle"
-          color="gray"
-          size="lg"
-          aria-label={t('settings.title')}
-          onClick={() => void navigate({ to: '/inbox/settings' })}
-        >
-          <Settings size={18} />
-        </ActionIcon>
-      </Hint>
     </Group>
   );
-}
-
-/** The number of unread conversations. */
-function useUnread(pollMs: number | false): number {
-  const { data = 0 } = useQuery({ ...unreadQuery, refetchInterval: pollMs });
-  return data;
 }
 
 /** Opens a conversation as a new history entry, so that Back returns to the previous one. */

@@ -42,7 +42,7 @@ function CannedSection() {
         {data.map((answer) => (
           <li key={answer.id} className={classes.settingRow}>
             <Stack gap={2} style={{ minWidth: 0, flex: 1 }}>
-              <Text size="sm" fw={600}>
+              <Text size="sm" fw={500}>
                 /{answer.shortcut}
               </Text>
               <Text size="sm" lineClamp={2} dir="auto" className="foreign-text">
@@ -209,11 +209,7 @@ export function Page() {
   const { t } = useTranslation('inbox');
   const settings = useQuery(settingsQuery);
   return (
-    <PageFrame
-      title={t('settings.title')}
-      description={t('settings.text')}
-      trail={[{ label: t('title'), to: '/inbox' }]}
-    >
+    <PageFrame title={t('settings.title')} description={t('settings.text')}>
       <Stack gap="lg">
         <CannedSection />
         <LabelsSection />

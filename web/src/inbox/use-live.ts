@@ -1,10 +1,10 @@
 import { useThrottledCallback } from '@mantine/hooks';
-import { type InfiniteData, type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
-import { use, useEffect } from 'react';
+import { type InfiniteData, notifyManager, type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
+import { use, useEffect, useRef } from 'react';
 import { refresh } from '../api/refresh.ts';
 import { api, ok } from '../api/send.ts';
 import { useSession } from '../api/session.ts';
-import { type StreamState, useStream } from '../api/stream.ts';
+import { type StreamEvent, type StreamState, useStream } from '../api/stream.ts';
 import { useNow } from '../ui/values.tsx';
 import { type Activity, CONVERSATIONS, type Conversation, NEED, reportPresence } from './conversation.ts';
 import { DraftsContext } from './drafts.tsx';
@@ -32,7 +32,7 @@ export function useLive(onArrived: (message: LiveMessage) => void): StreamState 
     void refresh(queries, ['inbox', 'list']);
     void refresh(queries, ['inbox', 'unread']);
   }, REFRESH_MS);
-  return useStream(`${CONVERSATIONS}/stream?account=${account.id}`, EVENTS, ({ event, data }) => {
+  const apply = ({ event, data }: StreamEvent): void => {
     if (event === 'ready' || event === 'reload') void refresh(queries, ['inbox']);
     else if (event === 'message' && isMessage(data)) {
       changeThread(queries, data.chatId, (thread) => withMessage(thread, data));
@@ -45,7 +45,27 @@ export function useLive(onArrived: (message: LiveMessage) => void): StreamState 
       updateCachedConversation(queries, data);
       refreshLists();
     }
-  });
+  };
+  const collect = useFrames((events: readonly StreamEvent[]) =>
+    notifyManager.batch(() => {
+      for (const event of events) apply(event);
+    }),
+  );
+  return useStream(`${CONVERSATIONS}/stream?account=${account.id}`, EVENTS, collect);
+}
+
+/** A hidden window draws no frames. */
+const HIDDEN_MS = 250;
+
+/** Returns a function that collects values and passes them on once a frame, so that typing keeps up with any number. */
+function useFrames<T>(onFrame: (values: readonly T[]) => void): (value: T) => void {
+  const waiting = useRef<T[]>([]);
+  return (value) => {
+    if (waiting.current.push(value) > 1) return;
+    const flush = (): void => onFrame(waiting.current.splice(0));
+    if (document.visibilityState === 'visible') requestAnimationFrame(flush);
+    else setTimeout(flush, HIDDEN_MS);
+  };
 }
 
 export function changeThread(queries: QueryClient, chatId: string, change: (thread: Thread) => Thread): void {

@@ -188,7 +188,7 @@ function Name({ list: { id, name, description, isTest, deletedAt } }: { readonly
   return (
     <Stack gap={2}>
       <Group gap="xs">
-        <TextLink to={`/lists/${id}`} fw={600} dir="auto" style={{ overflowWrap: 'anywhere' }}>
+        <TextLink to={`/lists/${id}`} fw={500} dir="auto" style={{ overflowWrap: 'anywhere' }}>
           {name}
         </TextLink>
         {isTest && <StatusBadge tone="neutral">{t('test')}</StatusBadge>}

@@ -153,7 +153,7 @@ function FileCard({ media, onOpen }: FileCardProps) {
       <UnstyledButton className={classes.card} onClick={onOpen}>
         <Thumbnail media={media} />
         <VisuallyHidden>{t('open')} </VisuallyHidden>
-        <Text size="sm" fw={600} truncate dir="auto" mt="xs">
+        <Text size="sm" fw={500} truncate dir="auto" mt="xs">
           {media.name}
         </Text>
         <Group gap="xs" wrap="nowrap" justify="space-between">

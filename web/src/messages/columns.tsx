@@ -4,7 +4,6 @@ import { useTranslation } from 'react-i18next';
 import { useSession } from '../api/session.ts';
 import type { Column } from '../ui/data-table.tsx';
 import { confirm } from '../ui/dialog.tsx';
-import { MessageText } from '../ui/message.tsx';
 import { TextLink } from '../ui/parts.tsx';
 import { ChannelBadge, DateTime, MessageStatus, Money, MsisdnText, Num } from '../ui/values.tsx';
 import { cancelMessage, type Message } from './message.ts';
@@ -56,7 +55,7 @@ export function useMessageColumns(): readonly Column<Message>[] {
         header: t('column.price'),
         align: 'right',
         phone: 'none',
-        cell: ({ price }) => <Money amount={price} currency={currency} />,
+        cell: ({ price }) => <Money amount={price} currency={currency} isPrice />,
       },
       { id: 'acceptedAt', header: t('column.acceptedAt'), cell: ({ acceptedAt }) => <DateTime value={acceptedAt} /> },
     ],
@@ -64,12 +63,14 @@ export function useMessageColumns(): readonly Column<Message>[] {
   );
 }
 
+/** The text in one line; of a campaign without a text of its own, a link to the campaign. */
 function Excerpt({ message: { text, campaignId } }: { readonly message: Message }) {
   const { t } = useTranslation('messages');
-  if (text !== '') return <MessageText text={text} lines={1} />;
+  if (text === '' && campaignId !== null)
+    return <TextLink to={`/campaigns/${campaignId}`}>{t('one.campaign', { id: campaignId })}</TextLink>;
   return (
-    <Text size="sm" c="dimmed">
-      {t(campaignId === null ? 'noText' : 'byTemplate')}
+    <Text size="sm" truncate maw="clamp(160px, 26vw, 420px)" dir="auto" {...(text === '' && { c: 'dimmed' })}>
+      {text === '' ? t('noText') : text.replaceAll(/\s+/g, ' ')}
     </Text>
   );
 }

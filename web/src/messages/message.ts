@@ -94,6 +94,17 @@ export const timelineQuery = ({ messageId: id, deliveryStatus }: Pick<Message, '
       ),
   });
 
+/** The contact with a number; null if there is none. */
+export const contactQuery = (number: string) =>
+  queryOptions({
+    queryKey: ['contacts', 'of-number', number],
+    queryFn: async ({ signal }) => {
+      const params = { query: { search: number, limit: 1 } };
+      const { data } = await ok(api.GET('/api/partner-gateway/v1/contacts', { params, signal }));
+      return data.find(({ phoneNumber }) => phoneNumber === number) ?? null;
+    },
+  });
+
 export const cancelMessage = (messageId: string) =>
   ok(api.DELETE('/api/partner-gateway/v1/messages/{messageId}', { params: { path: { messageId } } }));
 

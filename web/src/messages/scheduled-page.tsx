@@ -1,11 +1,12 @@
-import { TextInput } from '@mantine/core';
 import { Ban, CalendarClock, Send } from 'lucide-react';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
+import { DateField } from '../ui/date-field.tsx';
 import { toIso } from '../api/data.ts';
 import { api, ok } from '../api/send.ts';
 import { useSession } from '../api/session.ts';
 import { GuardedIcon } from '../ui/actions.tsx';
+import { momentValue } from '../ui/date-text.ts';
 import { type Column, DataTable, useListQuery } from '../ui/data-table.tsx';
 import { openDialog } from '../ui/dialog.tsx';
 import { ChoiceFilter, FilterBar } from '../ui/filter-bar.tsx';
@@ -157,7 +158,7 @@ function MoveDialog({ message: { messageId, destination, scheduledDate } }: { re
   return (
     <FormDialog
       title={t('scheduled.moveTitle', { destination })}
-      values={{ scheduledDate: wallTimeOf(new Date(toIso(scheduledDate))) }}
+      values={{ scheduledDate: momentValue(new Date(toIso(scheduledDate))) }}
       validate={{ scheduledDate: (value) => (Number.isNaN(Date.parse(value)) ? t('scheduled.missing') : null) }}
       run={(values) => moveScheduled(messageId, new Date(values.scheduledDate).toISOString())}
       refresh={[['scheduled'], ['message', messageId]]}
@@ -166,8 +167,8 @@ function MoveDialog({ message: { messageId, destination, scheduledDate } }: { re
       noValidate
     >
       {(form) => (
-        <TextInput
-          type="datetime-local"
+        <DateField
+          withTime
           label={t('scheduled.at')}
           description={t('scheduled.moveHint', { zone: ownZone() })}
           data-autofocus
@@ -191,9 +192,3 @@ type Scheduled = Awaited<ReturnType<typeof listScheduled>>['data'][number];
 
 const moveScheduled = (id: string, scheduledDate: string) =>
   ok(api.PATCH(`${PATH}/{id}`, { params: { path: { id } }, body: { scheduledDate } }));
-
-const twoDigits = (value: number): string => String(value).padStart(2, '0');
-
-/** An instant in the time zone of the browser, in the format of `<input type="datetime-local">`. */
-const wallTimeOf = (at: Date): string =>
-  `${at.getFullYear()}-${twoDigits(at.getMonth() + 1)}-${twoDigits(at.getDate())}T${twoDigits(at.getHours())}:${twoDigits(at.getMinutes())}`;

@@ -135,7 +135,7 @@ function Line({ icon: Icon, color, name, detail, took }: LineProps) {
     <Group gap="sm" wrap="nowrap" align="flex-start">
       <Icon size={18} color={color} aria-hidden="true" style={{ flexShrink: 0, marginTop: 2 }} />
       <Stack gap={0} style={{ minWidth: 0, flex: 1 }}>
-        <Text size="sm" fw={600}>
+        <Text size="sm" fw={500}>
           {t(`trial.step.${name}`)}
         </Text>
         {detail !== undefined && (

@@ -63,7 +63,7 @@ export function LinkFields({ form, kind, isKept = false }: LinkProps) {
       <UnstyledButton onClick={toggle} aria-expanded={isOpen}>
         <Group gap={6} wrap="nowrap" align="flex-start">
           <Sign size={16} aria-hidden="true" style={{ flexShrink: 0, marginTop: 3 }} />
-          <Text size="sm" fw={600}>
+          <Text size="sm" fw={500}>
             {t('connection.moreSettings', { count: more.length })}
           </Text>
         </Group>

@@ -136,7 +136,7 @@ function Trouble({ connection }: { readonly connection: Connection }) {
         {message ?? t('connection.noWords')}
       </Text>
       {queued > 0 && (
-        <Text size="sm" fw={600}>
+        <Text size="sm" fw={500}>
           <Waiting count={queued} accounts={waitingAccounts} />
         </Text>
       )}

@@ -288,7 +288,7 @@ function CheckLine({ name, ok, detail, note, children }: CheckLineProps) {
     <Stack gap="xs">
       <Group justify="space-between" wrap="nowrap" align="flex-start">
         <Stack gap={2} style={{ minWidth: 0 }}>
-          <Text fw={600} size="sm" component="div">
+          <Text fw={500} size="sm" component="div">
             {name}
           </Text>
           <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
@@ -326,10 +326,20 @@ function Doctor() {
       rows={6}
       resultsOf={({ findings }) => findings.map((each) => each.ok)}
     >
-      {({ findings }) => findings.map((finding) => <FindingLine key={finding.name} finding={finding} />)}
+      {({ findings }) =>
+        findings
+          .toSorted((a, b) => rankOf(a) - rankOf(b))
+          .map((finding) => <FindingLine key={finding.name} finding={finding} />)
+      }
     </Checks>
   );
 }
+
+/** What is wrong comes first. */
+const rankOf = ({ ok: isGood }: Finding): number => (isGood === false ? 0 : isGood === null ? 1 : 2);
+
+/** Errors of a socket (errno.h), which mean nothing to most people. */
+const SOCKET_ERROR = /\b(ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH)\b/;
 
 /** Matches the name of a connection's check: its kind and name. */
 const CONNECTION = /^(?:smpp|http|whatsapp|rcs) ([^:]+)$/;
@@ -342,8 +352,13 @@ function FindingLine({ finding: { name, ok: isGood, detail, advice } }: { readon
     connection === undefined ? serverText(`health.finding.${name}`, name) : <ConnectionLink name={connection} />;
   const todo =
     connection === undefined ? serverText(`health.advice.${name}`, advice ?? '') : t('health.advice.connection');
+  const code = SOCKET_ERROR.exec(detail)?.[1];
   return (
-    <CheckLine name={title} ok={isGood} detail={detail}>
+    <CheckLine
+      name={title}
+      ok={isGood}
+      detail={code === undefined ? detail : `${t(`health.socket.${code}`)} (${detail})`}
+    >
       {!isGood && <Text size="sm">{todo}</Text>}
     </CheckLine>
   );
@@ -365,8 +380,8 @@ function Summary({ results }: { readonly results: readonly (boolean | null)[] })
   );
 }
 
-const TABS = ['reconciliation', 'receipts', 'doctor'] as const;
-const FIELDS = { tab: choice(TABS, 'reconciliation') };
+const TABS = ['doctor', 'receipts', 'reconciliation'] as const;
+const FIELDS = { tab: choice(TABS, 'doctor') };
 const PANELS = { reconciliation: Reconciliation, receipts: Receipts, doctor: Doctor };
 
 /** The page of system health: reconciliation, receipts and server. */

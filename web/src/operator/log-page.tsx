@@ -139,7 +139,7 @@ function Details({ entry }: { readonly entry: Entry }) {
         ]}
       />
       <Group>
-        <Text size="sm" fw={600}>
+        <Text size="sm" fw={500}>
           {t('log.detail')}
         </Text>
       </Group>

@@ -246,7 +246,7 @@ function KindChoice({ kinds, kind, onChange }: KindChoiceProps) {
         {kinds.map((each) => (
           <Radio.Card key={each} value={each} p="md" className={classes.card}>
             <Stack gap={6}>
-              <Text fw={600}>{t(`kind.${each}.name`)}</Text>
+              <Text fw={500}>{t(`kind.${each}.name`)}</Text>
               <Text size="sm" c="dimmed">
                 {t(`kind.${each}.about`)}
               </Text>

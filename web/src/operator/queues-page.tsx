@@ -168,7 +168,7 @@ function WorkerLine({ worker: { host, pid, startedAt, seenAt, alive, tasks } }: 
     <Stack gap={4}>
       <Group justify="space-between">
         <Group gap="xs">
-          <Text size="sm" fw={600}>
+          <Text size="sm" fw={500}>
             <bdi>{host}</bdi>
           </Text>
           <Text size="xs" c="dimmed" className="tabular">

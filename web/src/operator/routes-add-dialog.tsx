@@ -103,7 +103,7 @@ function ConditionFields({ form }: { readonly form: UseFormReturnType<NewRoute> 
       <UnstyledButton type="button" onClick={toggle} aria-expanded={isOpen}>
         <Group gap={6} wrap="nowrap">
           <Sign size={16} aria-hidden="true" />
-          <Text size="sm" fw={600}>
+          <Text size="sm" fw={500}>
             {t('route.only.title')}
           </Text>
         </Group>

@@ -70,7 +70,7 @@ function Answer({ explained: { data } }: { readonly explained: Explained }) {
       {used.length > 0 && <Routes label={t('route.check.answer')} type="ordered" routes={used} />}
       {unused.length > 0 && (
         <div>
-          <Text size="sm" fw={600} mb="xs">
+          <Text size="sm" fw={500} mb="xs">
             {t('route.check.unused')}
           </Text>
           <Routes label={t('route.check.unused')} type="unordered" routes={unused} />

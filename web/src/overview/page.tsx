@@ -12,6 +12,7 @@ import { choice, useUrlState } from '../ui/url-state.ts';
 import { CampaignStatus, DateTime, JobProgress, Money, Num, Percent, Stat, StatusBadge } from '../ui/values.tsx';
 import {
   type Attention,
+  Change,
   type FirstSteps as Done,
   firstStepsQuery,
   type Overview,
@@ -32,9 +33,12 @@ const STEPS: readonly Step[] = [
   { name: 'campaign', to: '/campaigns/editor', need: { scope: 'campaigns', write: true } },
 ];
 
+/** The number of open steps that take one line. */
+const FEW = 2;
+
 /**
- * The steps of setting up, each ticked when it is done, until all are done or the user hides them. Steps reserved for
- * other users are shown as long as they are open.
+ * The steps of setting up, each ticked when it is done, until all are done or the user hides them; the last ones take
+ * one line. Steps reserved for other users are shown as long as they are open.
  */
 function FirstSteps() {
   const { t } = useTranslation('overview');
@@ -48,16 +52,31 @@ function FirstSteps() {
   const steps = STEPS.filter(({ name, need }) => may(need) || (need.operator && data?.[name] === false));
   const own = steps.filter(({ need }) => may(need));
   if (isHidden || data === undefined || own.every(({ name }) => data[name])) return null;
-  const next = own.find(({ name }) => !data[name]);
+  const open = own.filter(({ name }) => !data[name]);
+  const [next] = open;
   const hide = (
     <Button variant="subtle" color="gray" size="xs" leftSection={<X size={14} />} onClick={() => setHidden(true)}>
       {t('first.hide')}
     </Button>
   );
+  if (next !== undefined && open.length <= FEW)
+    return (
+      <Paper component="section" px="lg" py="xs" aria-label={t('first.title')}>
+        <Group justify="space-between" gap="xs" data-step={next.name}>
+          <Text size="sm">{t('first.left', { count: open.length, step: t(`first.${next.name}.title`) })}</Text>
+          <Group gap="xs">
+            <ButtonLink to={next.to} size="xs" variant="default">
+              {t(`first.${next.name}.go`)}
+            </ButtonLink>
+            {hide}
+          </Group>
+        </Group>
+      </Paper>
+    );
   return (
     <Section
       title={t('first.title')}
-      description={t('first.done', { done: own.filter(({ name }) => data[name]).length, count: own.length })}
+      description={t('first.done', { done: own.length - open.length, count: own.length })}
       actions={hide}
     >
       <Stack component="ol" gap="sm" m={0} p={0} style={{ listStyle: 'none' }}>
@@ -85,7 +104,7 @@ function StepLine({ step: { name, to, need }, isDone, isNext }: StepLineProps) {
       />
       <Group justify="space-between" gap="xs" style={{ flexGrow: 1 }}>
         <div style={{ flex: '1 1 240px', minWidth: 0 }}>
-          <Text fw={600} size="sm" {...(isDone && { c: 'dimmed' })}>
+          <Text fw={500} size="sm" {...(isDone && { c: 'dimmed' })}>
             {t(`first.${name}.title`)} <VisuallyHidden>{t(isDone ? 'first.isDone' : 'first.isOpen')}</VisuallyHidden>
           </Text>
           {!isDone && (
@@ -149,7 +168,7 @@ function Item({ item }: { readonly item: Attention }) {
       <Group align="flex-start" gap="sm" wrap="nowrap">
         <StatusBadge tone={TONES[severity]}>{t(`attention.severity.${severity}`)}</StatusBadge>
         <Stack gap={2} style={{ minWidth: 0 }}>
-          <Text size="sm" fw={600} className="foreign-text">
+          <Text size="sm" fw={500} className="foreign-text">
             {t(`attention.kind.${kind}`, { count: count ?? 0, subject: subject ?? '' })}
           </Text>
           {detail !== null && (
@@ -220,14 +239,14 @@ function RateNote({ rate }: { readonly rate: Overview['rate'] }) {
 function Today({ overview: { totals, credit } }: { readonly overview: Overview }) {
   const { t } = useTranslation('overview');
   const format = useFormat();
-  const { sent, delivered, failed, pending, cost } = totals.today;
+  const { sent, delivered, failed, pending } = totals.today;
   const ended = delivered + failed;
   return (
     <>
       <Stat
         label={t('figure.sent')}
         value={<Num value={sent} />}
-        note={credit !== null && t('figure.cost', { cost: format.money(cost, credit.currency) })}
+        note={<Change now={sent} before={totals.yesterday.sent} label="figure.yesterday" />}
         icon={Send}
       />
       <Stat
@@ -286,7 +305,7 @@ function Campaign({ campaign }: { readonly campaign: RunningCampaign }) {
     <Paper p="sm">
       <Stack gap="xs">
         <Group justify="space-between" gap="xs">
-          <TextLink to={`/campaigns/${id}`} fw={600} className="foreign-text">
+          <TextLink to={`/campaigns/${id}`} fw={500} className="foreign-text">
             {name}
           </TextLink>
           <CampaignStatus status={paused ? 'PAUSED' : status === 1 ? 'SCHEDULED' : 'SENDING'} />

@@ -1,14 +1,25 @@
-import { Button, Group, SimpleGrid, TextInput } from '@mantine/core';
+import { Button, Group, SimpleGrid } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { CircleX, Coins, MailCheck, Send } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useCredit } from '../api/data.ts';
+import { DateField } from '../ui/date-field.tsx';
 import { type Format, useFormat } from '../ui/format.ts';
 import { ErrorState } from '../ui/parts.tsx';
 import { text, useUrlState } from '../ui/url-state.ts';
 import { Money, Num, Percent, Stat } from '../ui/values.tsx';
-import { type Days, type Period as Figures, lastDays, monthOf, periodQuery, readDays, Traffic } from './traffic.tsx';
+import {
+  Change,
+  type Days,
+  type Period as Figures,
+  lastDays,
+  monthOf,
+  periodQuery,
+  rateOf,
+  readDays,
+  Traffic,
+} from './traffic.tsx';
 
 const FIELDS = { from: text(), to: text() };
 
@@ -40,12 +51,11 @@ function DayFields({ days, now, onChange }: DayFieldsProps) {
   return (
     <Group gap="sm" align="flex-end">
       {(['from', 'to'] as const).map((name) => (
-        <TextInput
+        <DateField
           key={name}
-          type="date"
           label={t(`period.${name}`)}
           value={days[name]}
-          onChange={({ currentTarget: { value } }) => value !== '' && onChange({ ...days, [name]: value })}
+          onChange={(value) => value !== '' && onChange({ ...days, [name]: value })}
         />
       ))}
       {presets.map(([name, preset]) => (
@@ -71,7 +81,7 @@ function Totals({ period }: { readonly period: Figures | undefined }) {
   const now = period?.totals;
   const before = period?.previous.totals;
   const compare = (of: (sums: Sums) => number): ReactNode =>
-    now && before && <Change now={of(now)} before={of(before)} format={format} />;
+    now && before && <Change now={of(now)} before={of(before)} />;
   return (
     <SimpleGrid cols={{ base: 2, md: 4 }} spacing={{ base: 'xs', md: 'md' }}>
       <Stat
@@ -104,23 +114,4 @@ function Totals({ period }: { readonly period: Figures | undefined }) {
   );
 }
 
-/** The share of messages with a final status that were delivered; null without any. */
-const rateOf = ({ delivered, failed }: Sums): number | null =>
-  delivered + failed === 0 ? null : delivered / (delivered + failed);
-
 const writeShare = (format: Format, share: number | null): string => (share === null ? '–' : format.percent(share));
-
-type ChangeProps = { readonly now: number; readonly before: number; readonly format: Format };
-
-/** The earlier value, and the change since then. */
-function Change({ now, before, format }: ChangeProps) {
-  const { t } = useTranslation('overview');
-  const value = format.number(before);
-  if (before === 0) return t('period.before', { value });
-  const change = format.number((now - before) / before, {
-    style: 'percent',
-    maximumFractionDigits: 0,
-    signDisplay: 'exceptZero',
-  });
-  return t('period.change', { value, change });
-}

@@ -4,11 +4,14 @@ import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { updateCredit } from '../api/data.ts';
 import { api, ok } from '../api/send.ts';
+import { useSession } from '../api/session.ts';
 import { Chart } from '../ui/chart.tsx';
 import type { ChartRow } from '../ui/lazy-props.ts';
 import { type Format, useFormat } from '../ui/format.ts';
 import { Section } from '../ui/parts.tsx';
+import { type SmallColumn, SmallTable } from '../ui/small-table.tsx';
 import { choice, useUrlState } from '../ui/url-state.ts';
+import { ChannelBadge, Money, Num, Percent } from '../ui/values.tsx';
 
 const CHANNELS = ['SMS', 'WHATSAPP', 'RCS'] as const;
 const COLORS = { SMS: 'blue.6', WHATSAPP: 'green.6', RCS: 'violet.6' } as const;
@@ -45,6 +48,7 @@ export function Traffic({ series: points, unit }: TrafficProps) {
           rowLabel={t(`traffic.by.${unit}.label`)}
           rows={rows}
           series={series}
+          isPartial
         />
       </Section>
       <Section title={t('traffic.byChannel')} description={t('traffic.byChannelNote')}>
@@ -54,30 +58,66 @@ export function Traffic({ series: points, unit }: TrafficProps) {
   );
 }
 
+type Sums = {
+  readonly sent: number;
+  readonly delivered: number;
+  readonly failed: number;
+  readonly cost: number | null;
+};
+
+/** The share of messages with a final status that were delivered; null without any. */
+export const rateOf = ({ delivered, failed }: Pick<Sums, Counted>): number | null =>
+  delivered + failed === 0 ? null : delivered / (delivered + failed);
+
+/** The figures of each channel on which something was sent. */
 function ByChannel({ series }: { readonly series: readonly Point[] }) {
   const { t } = useTranslation('overview');
-  const rows = useMemo(
-    () =>
-      CHANNELS.map((channel) => {
-        const own = series.filter((point) => point.channel === channel);
-        const sum = (name: Counted) => own.reduce((total, point) => total + point[name], 0);
-        return { label: t(`channel.${channel}`), values: { delivered: sum('delivered'), failed: sum('failed') } };
-      }),
-    [series, t],
-  );
-  const outcomes = [
-    { name: 'delivered', label: t('traffic.short.delivered'), color: 'green.6' },
-    { name: 'failed', label: t('traffic.short.failed'), color: 'red.6' },
+  const { account } = useSession();
+  const rows = CHANNELS.map((channel) => {
+    const own = series.filter((point) => point.channel === channel);
+    const sum = (of: (point: Point) => number | null) => own.reduce((total, point) => total + (of(point) ?? 0), 0);
+    return {
+      channel,
+      sent: sum(({ sent }) => sent),
+      delivered: sum(({ delivered }) => delivered),
+      failed: sum(({ failed }) => failed),
+      cost: own.some(({ cost }) => cost === null) ? null : sum(({ cost }) => cost),
+    };
+  }).filter(({ sent, failed }) => sent + failed > 0);
+  type Row = (typeof rows)[number];
+  const columns: readonly SmallColumn<Row>[] = [
+    { id: 'channel', header: t('traffic.channel'), cell: ({ channel }) => <ChannelBadge channel={channel} /> },
+    { id: 'sent', header: t('period.sent'), align: 'right', cell: ({ sent }) => <Num value={sent} /> },
+    {
+      id: 'delivered',
+      header: t('traffic.short.delivered'),
+      align: 'right',
+      cell: (row) => <Percent share={rateOf(row)} />,
+    },
+    { id: 'failed', header: t('traffic.short.failed'), align: 'right', cell: ({ failed }) => <Num value={failed} /> },
+    {
+      id: 'cost',
+      header: t('period.cost'),
+      align: 'right',
+      cell: ({ cost }) => <Money amount={cost} currency={account.currency} />,
+    },
   ];
-  return (
-    <Chart
-      label={t('traffic.byChannel')}
-      rowLabel={t('traffic.channel')}
-      rows={rows}
-      series={outcomes}
-      kind="stacked"
-    />
-  );
+  return <SmallTable label={t('traffic.byChannel')} columns={columns} rows={rows} rowId={({ channel }) => channel} />;
+}
+
+type ChangeProps = {
+  readonly now: number;
+  readonly before: number;
+  /** What it is compared with: a key of the texts. */
+  readonly label?: 'period.change' | 'figure.yesterday';
+};
+
+/** The earlier value, and the change since then. */
+export function Change({ now, before, label = 'period.change' }: ChangeProps) {
+  const { t } = useTranslation('overview');
+  const format = useFormat();
+  const share = before === 0 ? '–' : format.change((now - before) / before);
+  return t(label, { value: format.number(before), change: share });
 }
 
 type Drawn = { readonly show: Counted; readonly unit: 'hour' | 'day'; readonly format: Format };

@@ -19,33 +19,34 @@ type SearchDialogProps = {
   readonly onClose: () => void;
   /** The pages and actions that the user may use. */
   readonly places: readonly Entry[];
+  /** Takes the text that was typed before the field was there. */
+  readonly takeTyped: () => string;
 };
 
 /** The search of the whole console: messages, contacts, campaigns, accounts, pages and actions. */
-export function SearchDialog({ opened, onClose, places }: SearchDialogProps) {
+export function SearchDialog({ opened, ...finder }: SearchDialogProps) {
   const { t } = useTranslation('search');
   return (
-    <DialogWhile opened={opened} onClose={onClose}>
+    <DialogWhile opened={opened} onClose={finder.onClose}>
       <Dialog title={t('title')}>
-        <Finder places={places} onClose={onClose} />
+        <Finder {...finder} />
       </Dialog>
     </DialogWhile>
   );
 }
 
 /** A combobox whose list is always open: the focus stays in the field, and the arrow keys choose a result. */
-function Finder({ places, onClose }: Pick<SearchDialogProps, 'places' | 'onClose'>) {
+function Finder({ places, onClose, takeTyped }: Omit<SearchDialogProps, 'opened'>) {
   const { t } = useTranslation('search');
   const listId = useId();
   const [typed, setTyped] = useState('');
   const [settled] = useDebouncedValue(typed.trim(), TYPING_MS);
   const named = places.filter(({ title }) => isMatch(title, typed));
-  const lists = useLists(typed.trim());
   const { entries: found, isSearching, isOld, error } = useFound(settled);
   // Results for an earlier text stay only if they fit this one: Enter must not open something else.
   const isCurrent = settled === typed.trim() && !isOld;
   const fitting = found.filter(({ title }) => isCurrent || isMatch(title, typed));
-  const entries = GROUPS.flatMap((group) => [...fitting, ...named, ...lists].filter((entry) => entry.group === group));
+  const entries = GROUPS.flatMap((group) => [...fitting, ...named].filter((entry) => entry.group === group));
   const [chosenId, setChosenId] = useState('');
   const at = Math.max(
     0,
@@ -73,6 +74,7 @@ function Finder({ places, onClose }: Pick<SearchDialogProps, 'places' | 'onClose
         aria-autocomplete="list"
         aria-activedescendant={entries.length > 0 ? optionId(at) : undefined}
         data-autofocus
+        onFocus={() => setTyped((before) => before + takeTyped())}
         size="md"
         placeholder={t('field')}
         leftSection={<Search size={18} aria-hidden="true" />}
@@ -169,31 +171,59 @@ function useFound(text: string): Found {
     enabled: isLong && isOperator,
     placeholderData: keepPreviousData,
   });
+  const messages = useQuery({
+    queryKey: ['search', 'messages-to', text],
+    queryFn: ({ signal }) => newestTo(text, signal),
+    enabled: NUMBER.test(text) && may({ scope: 'tracking' }),
+    placeholderData: keepPreviousData,
+  });
   const toThings = useThingEntries();
+  const toLists = useListEntries();
   if (!isLong) return { entries: [], isSearching: false, isOld: false, error: null };
+  const found = { ...NOTHING, ...things.data };
+  const all = NUMBER.test(text) ? { ...found, messages: [...found.messages, ...(messages.data ?? [])] } : found;
   return {
-    entries: [...toThings(things.data), ...(accounts.data?.data ?? []).map(accountEntry)],
-    isSearching: things.isFetching || accounts.isFetching,
-    isOld: things.isPlaceholderData || accounts.isPlaceholderData,
-    error: things.error ?? accounts.error,
+    entries: [...toThings(all), ...(accounts.data?.data ?? []).map(accountEntry), ...toLists(text, all)],
+    isSearching: things.isFetching || accounts.isFetching || messages.isFetching,
+    isOld: things.isPlaceholderData || accounts.isPlaceholderData || messages.isPlaceholderData,
+    error: things.error ?? accounts.error ?? messages.error,
   };
 }
 
+const NEWEST = 3;
+const NEWEST_DAYS = 90;
+const DAY_MS = 86_400_000;
+
+/** The newest messages to numbers with these digits. */
+async function newestTo(digits: string, signal: AbortSignal) {
+  const from = new Date(Date.now() - NEWEST_DAYS * DAY_MS).toISOString();
+  const params = { query: { destination: digits, from, limit: NEWEST } };
+  return (await ok(api.GET('/api/partner-gateway/v1/messages', { params, signal }))).data;
+}
+
 type Things = {
-  readonly messages: readonly { messageId: string; channel: string; destination: string; deliveryStatus: string }[];
+  readonly messages: readonly {
+    messageId: string;
+    channel: string;
+    destination: string;
+    deliveryStatus: string;
+    acceptedAt: string;
+  }[];
   readonly contacts: readonly { id: number; name: string; phoneNumber: string | null }[];
   readonly campaigns: readonly { id: number; name: string; createdAt: string }[];
 };
 
-function useThingEntries(): (things: Things | undefined) => readonly Entry[] {
+const NOTHING: Things = { messages: [], contacts: [], campaigns: [] };
+
+function useThingEntries(): (things: Things) => readonly Entry[] {
   const { t } = useTranslation('ui');
   const format = useFormat();
-  return ({ messages, contacts, campaigns } = { messages: [], contacts: [], campaigns: [] }) => [
-    ...messages.map(({ messageId, channel, destination, deliveryStatus }) => ({
+  return ({ messages, contacts, campaigns }) => [
+    ...messages.map(({ messageId, channel, destination, deliveryStatus, acceptedAt }) => ({
       id: `message-${messageId}`,
       group: 'messages' as const,
       title: destination,
-      detail: `${t(`channel.${channel}`)} · ${t(`messageStatus.${deliveryStatus}`)}`,
+      detail: `${t(`channel.${channel}`)} · ${t(`messageStatus.${deliveryStatus}`)} · ${format.moment(new Date(acceptedAt))}`,
       icon: MessageSquareText,
       to: `/messages/${messageId}`,
     })),
@@ -279,32 +309,20 @@ function Option({ entry, index, at, optionId, onPoint, onOpen }: OptionProps) {
 /** A number worth a search: fewer digits are part of too many numbers. */
 const NUMBER = /^[+\d][\d ().\-/]{2,29}$/;
 
-/** The thorough searches of contacts and messages, for a text of which the results here are only the first. */
-function useLists(text: string): readonly Entry[] {
+/** The thorough searches of contacts and messages, if there are any of which the results here are the first. */
+function useListEntries(): (text: string, things: Things) => readonly Entry[] {
   const { t } = useTranslation('search');
-  const { may } = useSession();
-  const search = { q: text };
-  const group = 'lists' as const;
-  const contacts = {
-    id: 'list-contacts',
-    group,
-    title: t('list.contacts', search),
-    icon: Users,
-    to: '/contacts',
-    search,
-  };
-  const messages = {
-    id: 'list-messages',
-    group,
-    title: t('list.messages', search),
-    icon: MessageSquareText,
-    to: '/messages',
-    search,
-  };
-  return [
-    ...(text !== '' && may({ scope: 'contacts' }) ? [contacts] : []),
-    ...(NUMBER.test(text) && may({ scope: 'tracking' }) ? [messages] : []),
-  ];
+  return (text, { contacts, messages }) =>
+    (['contacts', 'messages'] as const)
+      .filter((name) => (name === 'contacts' ? contacts : messages).length > 0)
+      .map((name) => ({
+        id: `list-${name}`,
+        group: 'lists' as const,
+        title: t(`list.${name}`, { q: text }),
+        icon: name === 'contacts' ? Users : MessageSquareText,
+        to: `/${name}`,
+        search: { q: text, ...(name === 'messages' && { days: String(NEWEST_DAYS) }) },
+      }));
 }
 
 /** The groups of results, in the order in which they are shown. */

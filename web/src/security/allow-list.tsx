@@ -161,7 +161,7 @@ function Blocks({ ipAllowList, callerAddress, onRemove }: BlocksProps) {
       {ipAllowList.map((block) => (
         <li key={block} className={classes.block}>
           <Group gap="sm">
-            <Text size="sm" fw={600} className="tabular" dir="ltr">
+            <Text size="sm" fw={500} className="tabular" dir="ltr">
               {block}
             </Text>
             <Size block={block} />

@@ -1,8 +1,9 @@
-import { Stack, Text, TextInput, Title } from '@mantine/core';
+import { Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { ChevronRight, ScrollText } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { DateField } from '../ui/date-field.tsx';
 import { peopleQuery } from '../api/data.ts';
 import { useSession } from '../api/session.ts';
 import { GuardedIcon } from '../ui/actions.tsx';
@@ -123,15 +124,7 @@ function useActionOptions() {
 
 type DayProps = { readonly label: string; readonly value: string; readonly onChange: (day: string) => void };
 
-const Day = ({ label, value, onChange }: DayProps) => (
-  <TextInput
-    type="date"
-    label={label}
-    value={value}
-    onChange={(event) => onChange(event.currentTarget.value)}
-    w={{ base: '100%', xs: 160 }}
-  />
-);
+const Day = (props: DayProps) => <DateField {...props} w={{ base: '100%', xs: 180 }} />;
 
 function useEntryColumns(): readonly Column<Entry>[] {
   const { t } = useTranslation('security');
@@ -156,7 +149,7 @@ function What({ entry: { action, detail } }: { readonly entry: Entry }) {
     .slice(0, MAX_SHOWN);
   return (
     <Stack gap={2}>
-      <Text size="sm" fw={600}>
+      <Text size="sm" fw={500}>
         {words.action(action)}
       </Text>
       {lines.length > 0 && (

@@ -64,7 +64,7 @@ function Row({ icon, name, since, usedAt, remove }: RowProps) {
       <Group gap="xs" wrap="nowrap" style={{ minWidth: 0 }}>
         {icon}
         <Stack gap={0} style={{ minWidth: 0 }}>
-          <Text size="sm" fw={600} style={{ overflowWrap: 'anywhere' }}>
+          <Text size="sm" fw={500} style={{ overflowWrap: 'anywhere' }}>
             <bdi>{name}</bdi>
           </Text>
           <Text size="sm" c="dimmed">

@@ -70,7 +70,7 @@ function Device({ entry }: { readonly entry: Entry }) {
     <Group gap="xs" wrap="nowrap">
       <Icon size={18} aria-hidden="true" style={{ flexShrink: 0 }} />
       <Stack gap={4} align="flex-start">
-        <Text size="sm" fw={600}>
+        <Text size="sm" fw={500}>
           {name}
         </Text>
         {entry.current && (

@@ -54,11 +54,11 @@ export type DraftForm = UseFormReturnType<Draft>;
 
 const NETWORK = { sender: '', templateId: '', variables: {}, headerLink: '' };
 
-export const emptyDraft = (destination: string): Draft => ({
+export const emptyDraft = (destination: string, words = ''): Draft => ({
   destination,
   contactName: '',
   smsSender: '',
-  text: '',
+  text: words,
   cardTitle: '',
   picture: null,
   replies: '',

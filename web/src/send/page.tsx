@@ -58,15 +58,15 @@ import {
 } from './faults.tsx';
 import classes from './send.module.css';
 
-/** `to` is the number from a link. */
-const FIELDS = { channel: choice(CHANNELS), to: text() };
+/** `to` and `text` are the number and the text from a link. */
+const FIELDS = { channel: choice(CHANNELS), to: text(), text: text() };
 
 /** The page that sends one message to one person, on any channel. */
 export function Page() {
   const { t } = useTranslation('send');
-  const [{ channel: wanted, to }, setSearch] = useUrlState(FIELDS);
+  const [{ channel: wanted, to, text: words }, setSearch] = useUrlState(FIELDS);
   const channel = useChannel(wanted);
-  const state = useSend(channel, to);
+  const state = useSend(channel, emptyDraft(to, words));
   const { form, template, failures } = state;
   const preview = usePreview(channel, form.values, template?.placeholders);
   const fields = useFirstFault(failures);
@@ -162,10 +162,10 @@ type Sent = {
 };
 
 /** The state of the page: the form, its errors, and the messages sent. */
-function useSend(channel: Channel, initialNumber: string) {
+function useSend(channel: Channel, initialValues: Draft) {
   const { t } = useTranslation('send');
   const problemText = useProblemText();
-  const form = useForm<Draft>({ initialValues: emptyDraft(initialNumber) });
+  const form = useForm<Draft>({ initialValues });
   const template = useTemplate(channel, form.values);
   const [sent, setSent] = useState<readonly Sent[]>([]);
   /** Errors without a field, as sentences. */
@@ -304,7 +304,7 @@ function SentMessage({ message: { messageId, channel, destination, hasFallback }
       <Group justify="space-between" gap="xs">
         <Group gap="xs">
           <ChannelBadge channel={channel} />
-          <Text size="sm" fw={600}>
+          <Text size="sm" fw={500}>
             <MsisdnText number={data?.destination ?? destination} />
           </Text>
         </Group>

@@ -38,7 +38,7 @@ function Proof({ of: { domain, isProven, record } }: { readonly of: Domain }) {
   return (
     <Stack gap="xs" role="group" aria-label={domain}>
       <Group>
-        <Text fw={600}>
+        <Text fw={500}>
           <bdi dir="ltr">{domain}</bdi>
         </Text>
         <StatusBadge tone={isProven ? 'good' : 'warning'}>

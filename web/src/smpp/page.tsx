@@ -178,7 +178,7 @@ function Name({ credential: { name, systemId } }: { readonly credential: Credent
   return (
     <Stack gap={2} align="flex-start">
       {name !== '' && (
-        <Text size="sm" fw={600} dir="auto">
+        <Text size="sm" fw={500} dir="auto">
           {name}
         </Text>
       )}

@@ -114,7 +114,7 @@ function Person({ profile: { profileName, username, pictureUrl } }: { readonly p
     <Group gap="sm" wrap="nowrap">
       {pictureUrl !== null && <Avatar src={pathOf(pictureUrl)} alt="" size={40} radius="xl" />}
       <div>
-        <Text fw={600} dir="auto" className="foreign-text">
+        <Text fw={500} dir="auto" className="foreign-text">
           {profileName}
         </Text>
         {username !== null && (
@@ -344,7 +344,7 @@ function Linked({ network: { platform } }: { readonly network: Network }) {
       {profile.data.linked.map(({ id, name, type }) => (
         <li key={`${type} ${id}`}>
           <Group justify="space-between" wrap="nowrap">
-            <Text size="sm" fw={600} dir="auto" className="foreign-text">
+            <Text size="sm" fw={500} dir="auto" className="foreign-text">
               {name}
             </Text>
             <Text size="xs" c="dimmed">

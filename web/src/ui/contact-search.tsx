@@ -71,7 +71,7 @@ function Found({ contact: { name, phoneNumber }, kind, isChosen, onChoose }: Fou
   return (
     <li className={classes.list}>
       <Group gap="sm" style={{ minWidth: 0 }}>
-        <Text size="sm" fw={600} dir="auto" className="foreign-text">
+        <Text size="sm" fw={500} dir="auto" className="foreign-text">
           {name}
         </Text>
         <Text size="sm" c="dimmed">

@@ -1,4 +1,13 @@
-import { Button, Group, NativeSelect, Pagination, Stack, Text, UnstyledButton } from '@mantine/core';
+import {
+  ActionIcon,
+  Group,
+  NativeSelect,
+  Pagination,
+  Stack,
+  Text,
+  UnstyledButton,
+  VisuallyHidden,
+} from '@mantine/core';
 import { useLocalStorage } from '@mantine/hooks';
 import { keepPreviousData, type QueryKey, type UseQueryOptions, useQuery } from '@tanstack/react-query';
 import { ArrowDown, ArrowUp, ArrowUpDown, Columns3 } from 'lucide-react';
@@ -8,7 +17,7 @@ import { lazyPart } from '../api/load.ts';
 import type { ColumnChoiceProps, HideableColumn } from './lazy-props.ts';
 import classes from './data-table.module.css';
 import { useFormat } from './format.ts';
-import { ErrorState, OnDemand, TableSkeleton, useIsPhone } from './parts.tsx';
+import { ErrorState, OnDemand, TableSkeleton, useIsNarrow, useIsPhone } from './parts.tsx';
 
 /** One column of a table. */
 export type Column<T> = {
@@ -85,64 +94,92 @@ export function DataTable<T>(props: DataTableProps<T>) {
   if (query.data?.total === 0) return empty;
   return (
     <Stack gap="sm" aria-busy={query.isFetching}>
-      {(props.toolbar !== undefined || !isPhone) && (
-        <Group justify="space-between" mih={32}>
-          <Group gap="sm">{props.toolbar}</Group>
-          {!isPhone && <ColumnChoice columns={columns} {...choice} />}
-        </Group>
-      )}
-      {isPhone ? <Cards {...props} /> : <Grid {...props} hidden={choice.hidden} />}
+      {props.toolbar && <Group gap="sm">{props.toolbar}</Group>}
+      {isPhone ? <Cards {...props} /> : <Grid {...props} choice={choice} />}
       {props.footer ?? <Footer {...props} />}
     </Stack>
   );
 }
 
-type GridProps<T> = DataTableProps<T> & { readonly hidden: ReadonlySet<string> };
+type GridProps<T> = DataTableProps<T> & { readonly choice: ReturnType<typeof useHiddenColumns> };
 
 function Grid<T>(props: GridProps<T>) {
   const { t } = useTranslation('ui');
-  const { label, query, rowId, selection, actions, hidden } = props;
-  const columns = props.columns.filter(({ id }) => !hidden.has(id));
+  const { label, query, rowId, selection, actions, choice } = props;
+  const columns = useShownColumns(props.columns.filter(({ id }) => !choice.hidden.has(id)));
   return (
-    <div className={classes.scroll} tabIndex={0} role="region" aria-label={label}>
-      <table aria-label={label} className={classes.table}>
-        <thead>
-          <tr>
-            {selection && <th style={{ width: 40 }}>{selection.head}</th>}
-            {columns.map((column) => (
-              <Head key={column.id} column={column} {...props} />
+    <div className={classes.frame}>
+      <div className={classes.scroll} tabIndex={0} role="region" aria-label={label}>
+        <table aria-label={label} className={classes.table}>
+          <thead>
+            <tr>
+              {selection && <th style={{ width: 40 }}>{selection.head}</th>}
+              {columns.map((column) => (
+                <Head key={column.id} column={column} {...props} />
+              ))}
+              {actions && (
+                <th style={{ width: 1 }}>
+                  <VisuallyHidden>{t('table.actions')}</VisuallyHidden>
+                </th>
+              )}
+            </tr>
+          </thead>
+          <tbody>
+            {query.data?.data.map((row) => (
+              <GridRow key={rowId(row)} row={row} {...props} columns={columns} />
             ))}
-            {actions && <th style={{ width: 1 }} aria-label={t('table.actions')} />}
-          </tr>
-        </thead>
-        <tbody>
-          {query.data?.data.map((row) => (
-            <GridRow key={rowId(row)} row={row} {...props} columns={columns} />
-          ))}
-        </tbody>
-      </table>
+          </tbody>
+        </table>
+      </div>
+      <div className={classes.choice}>
+        <ColumnChoice columns={props.columns} {...choice} />
+      </div>
     </div>
   );
+}
+
+/** How many columns a tablet held upright shows. */
+const NARROW_COLUMNS = 4;
+
+/** The columns that there is room for: all, or the first ones. */
+export function useShownColumns<T>(columns: readonly Column<T>[]): readonly Column<T>[] {
+  const isNarrow = useIsNarrow();
+  return useMemo(() => (isNarrow ? columns.slice(0, NARROW_COLUMNS) : columns), [isNarrow, columns]);
 }
 
 type HeadProps<T> = DataTableProps<T> & { readonly column: Column<T> };
 
 function Head<T>({ column, search, onSearch }: HeadProps<T>) {
-  const { id, header, align, width, sortable } = column;
-  const order = search.sort === id ? 'ascending' : search.sort === `-${id}` ? 'descending' : 'none';
-  const Sign = order === 'ascending' ? ArrowUp : order === 'descending' ? ArrowDown : ArrowUpDown;
+  const { align, width } = column;
   const style = { ...(width !== undefined && { width }), ...(align && { textAlign: align }) };
-  if (!sortable) return <th style={style}>{header}</th>;
   return (
-    <th style={style} aria-sort={order}>
-      <UnstyledButton
-        className={classes.sort}
-        onClick={() => onSearch({ sort: order === 'descending' ? id : `-${id}` })}
-      >
-        {header}
-        <Sign size={14} aria-hidden="true" />
-      </UnstyledButton>
+    <th style={style} {...(column.sortable && { 'aria-sort': orderOf(column, search.sort) })}>
+      <SortHeader column={column} sort={search.sort} onSort={(sort) => onSearch({ sort })} />
     </th>
+  );
+}
+
+/** The order in which a table is sorted by a column, from the `sort` of its URL. */
+export const orderOf = ({ id }: { readonly id: string }, sort = ''): 'ascending' | 'descending' | 'none' =>
+  sort === id ? 'ascending' : sort === `-${id}` ? 'descending' : 'none';
+
+type SortHeaderProps = {
+  readonly column: Pick<Column<never>, 'id' | 'header' | 'sortable'>;
+  readonly sort: string | undefined;
+  readonly onSort: (sort: string) => void;
+};
+
+/** The header of a column; a button if the server can sort by it, first in ascending order. */
+export function SortHeader({ column, sort, onSort }: SortHeaderProps) {
+  const { id, header, sortable } = column;
+  if (!sortable) return header;
+  const order = orderOf(column, sort);
+  const Sign = order === 'ascending' ? ArrowUp : order === 'descending' ? ArrowDown : ArrowUpDown;
+  return (
+    <UnstyledButton className={classes.sort} onClick={() => onSort(order === 'ascending' ? `-${id}` : id)}>
+      {header}
+      <Sign size={14} aria-hidden="true" />
+    </UnstyledButton>
   );
 }
 
@@ -174,7 +211,7 @@ function GridRow<T>({ row, selection, columns, actions, rowId, onRowClick }: Row
 
 function Cards<T>(props: DataTableProps<T>) {
   return (
-    <ul className={classes.cards} aria-label={props.label}>
+    <ul className={classes.cards} data-card="" aria-label={props.label}>
       {props.query.data?.data.map((row) => (
         <li key={props.rowId(row)} className={classes.card}>
           <Card row={row} {...props} />
@@ -266,9 +303,9 @@ const LazyList = lazyPart(() => import('./column-list.tsx').then(({ ColumnList }
 export function ColumnChoice(props: ColumnChoiceProps) {
   const { t } = useTranslation('ui');
   const button = (
-    <Button variant="subtle" color="gray" size="xs" leftSection={<Columns3 size={14} />}>
-      {t('table.columns')}
-    </Button>
+    <ActionIcon variant="subtle" color="gray" aria-label={t('table.columns')} title={t('table.columns')}>
+      <Columns3 size={16} />
+    </ActionIcon>
   );
   return (
     <OnDemand button={button} kind="dialog">

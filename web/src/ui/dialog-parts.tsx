@@ -7,7 +7,7 @@ import { useIsPhone } from './parts.tsx';
 
 const STYLES = {
   header: { background: 'var(--panel)' },
-  title: { fontWeight: 650, lineHeight: 1.35, overflowWrap: 'anywhere' },
+  title: { fontWeight: 600, lineHeight: 1.35, overflowWrap: 'anywhere' },
 } as const;
 
 /** Above Mantine's modals (200) and below its pop-ups (300), which dialogs contain. */

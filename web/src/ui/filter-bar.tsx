@@ -1,10 +1,10 @@
 import { Button, CloseButton, Group, NativeSelect, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
-import { Bookmark, FilterX, Search } from 'lucide-react';
-import { type ReactNode, useState } from 'react';
+import { Bookmark, FilterX, Search, SlidersHorizontal } from 'lucide-react';
+import { Children, isValidElement, type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { lazyPart } from '../api/load.ts';
-import { OnDemand } from './parts.tsx';
+import { OnDemand, useIsPhone } from './parts.tsx';
 import { useViews } from './saved-views.ts';
 
 type FilterBarProps = {
@@ -15,12 +15,25 @@ type FilterBarProps = {
   readonly onClear?: () => void;
 };
 
-/** The filters of a list, in a wrapping row, with its saved views. Their state is in the URL (`useUrlState`). */
+/**
+ * The filters of a list, in a wrapping row, with its saved views. Their state is in the URL (`useUrlState`). On a phone,
+ * all but the search are behind a button.
+ */
 export function FilterBar({ children, isFiltered = false, onClear }: FilterBarProps) {
   const { t } = useTranslation('ui');
+  const isPhone = useIsPhone();
+  const [isOpen, setOpen] = useState(false);
+  const all = Children.toArray(children);
+  const first = all.filter((child) => isValidElement(child) && child.type === SearchField);
+  const hides = isPhone && all.length > first.length + 1;
   return (
     <Group component="search" gap="sm" align="flex-end">
-      {children}
+      {hides && !isOpen ? first : children}
+      {hides && !isOpen && (
+        <Button variant="default" leftSection={<SlidersHorizontal size={16} />} onClick={() => setOpen(true)}>
+          {t('filter.show')}
+        </Button>
+      )}
       {isFiltered && onClear && (
         <Button variant="subtle" color="gray" size="sm" leftSection={<FilterX size={16} />} onClick={onClear}>
           {t('filter.clear')}
@@ -102,7 +115,7 @@ export function ChoiceFilter<T extends string>({ label, options, value, onChange
 const LazyList = lazyPart(() => import('./view-list.tsx').then(({ ViewList }) => ({ default: ViewList })));
 
 /** The menu of the saved views of a list; shown once there is a view, or a filter that could be saved as one. */
-export function SavedViews({ isFiltered }: { readonly isFiltered: boolean }) {
+function SavedViews({ isFiltered }: { readonly isFiltered: boolean }) {
   const { t } = useTranslation('ui');
   const { views } = useViews();
   if (!isFiltered && views.length === 0) return null;

@@ -2,9 +2,11 @@ import { useTranslation } from 'react-i18next';
 
 /** The formatters for numbers, amounts and times in the chosen language. */
 export function useFormat() {
-  const { i18n } = useTranslation('ui');
-  return formatOf(localeOf(i18n.language));
+  return formatOf(useLocale());
 }
+
+/** The locale of the chosen language. */
+export const useLocale = (): string => localeOf(useTranslation('ui').i18n.language);
 
 const formats = new Map<string, Format>();
 
@@ -39,6 +41,19 @@ function createFormat(language: string) {
   const day = new Intl.DateTimeFormat(language, { dateStyle: 'medium' });
   const dayUtc = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' });
   const clock = new Intl.DateTimeFormat(language, { timeStyle: 'short' });
+  const thisYear = new Intl.DateTimeFormat(language, {
+    day: 'numeric',
+    month: 'short',
+    hour: 'numeric',
+    minute: '2-digit',
+  });
+  const seconds = new Intl.NumberFormat(language, {
+    style: 'unit',
+    unit: 'second',
+    unitDisplay: 'narrow',
+    minimumFractionDigits: 1,
+    maximumFractionDigits: 1,
+  });
   const relative = new Intl.RelativeTimeFormat(language, { numeric: 'auto' });
   const list = new Intl.ListFormat(language, { type: 'conjunction' });
   return {
@@ -52,9 +67,21 @@ function createFormat(language: string) {
      * 1,000,000 missing is not "100 %".
      */
     share: (count: number, total: number) => writeShare(language, count, total),
+    /** The share by which a figure grew, from -1. */
+    change: (share: number) =>
+      new Intl.NumberFormat(language, {
+        style: 'percent',
+        maximumFractionDigits: 0,
+        signDisplay: 'exceptZero',
+      }).format(share),
     /** Null is an amount that the user may not see. */
     money: (amount: number | null, currency: string) =>
       amount === null ? '–' : moneyFormat(language, currency, amount).format(amount),
+    /** The price of one message, with four decimals. */
+    price: (amount: number | null, currency: string) =>
+      amount === null
+        ? '–'
+        : new Intl.NumberFormat(language, { style: 'currency', currency, minimumFractionDigits: 4 }).format(amount),
     exact: (instant: Date) => exact.format(instant),
     brief: (instant: Date) => brief.format(instant),
     /** As people in another time zone read it. */
@@ -64,10 +91,18 @@ function createFormat(language: string) {
     /** A day that begins at midnight UTC. */
     dayUtc: (instant: Date) => dayUtc.format(instant),
     clock: (instant: Date) => clock.format(instant),
-    relative: (instant: Date, now: Date) => writeRelative(relative, (instant.getTime() - now.getTime()) / 1000),
+    /** For lists: the time today, the date and the time this year, otherwise the date. */
+    moment(instant: Date, now = new Date()): string {
+      if (instant.toDateString() === now.toDateString()) return clock.format(instant);
+      return (instant.getFullYear() === now.getFullYear() ? thisYear : day).format(instant);
+    },
+    relative: (instant: Date, now = new Date()) => writeRelative(relative, (instant.getTime() - now.getTime()) / 1000),
     list: (items: readonly string[]) => list.format(items),
     bytes: (count: number) => writeBytes(language, count),
     duration: (seconds: number) => writeDuration(language, seconds),
+    /** The time between two events: tenths of a second up to a minute. */
+    elapsed: (ms: number) =>
+      ms < 60_000 ? seconds.format(Math.max(0, ms) / 1000) : writeDuration(language, ms / 1000),
   };
 }
 

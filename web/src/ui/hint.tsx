@@ -21,8 +21,8 @@ type Hinted = {
 };
 
 type HintProps = {
-  /** The text of the hint; no hint is shown if it is undefined. */
-  readonly label: string | undefined;
+  /** The text of the hint, or how to write it once it opens; no hint is shown if it is undefined. */
+  readonly label: string | (() => string) | undefined;
   readonly children: ReactElement<Hinted>;
 };
 
@@ -71,7 +71,7 @@ export function Hint({ label, children }: HintProps) {
             onPointerEnter={() => soon(place, 0)}
             onPointerLeave={close}
           >
-            {label}
+            {typeof label === 'function' ? label() : label}
           </div>
         </Portal>
       )}

@@ -89,7 +89,9 @@ export type ChartProps = {
   readonly rowLabel: string;
   readonly rows: readonly ChartRow[];
   readonly series: readonly ChartSeries[];
-  /** `area` (default) for time series, `bars` for comparisons, `stacked` bars for parts of a whole. */
-  readonly kind?: 'area' | 'bars' | 'stacked';
+  /** `line` (default) for time series, `bars` for comparisons, `stacked` bars for parts of a whole. */
+  readonly kind?: 'line' | 'bars' | 'stacked';
+  /** True if the last row is still growing; the line to it is dashed. */
+  readonly isPartial?: boolean;
   readonly height?: number;
 };

@@ -151,7 +151,7 @@ function Upload({ row }: { readonly row: UploadRow }) {
 
 const Name = ({ row: { name, size } }: { readonly row: UploadRow }) => (
   <Group gap="xs" wrap="nowrap">
-    <Text size="sm" fw={600} truncate dir="auto">
+    <Text size="sm" fw={500} truncate dir="auto">
       {name}
     </Text>
     <Text size="xs" c="dimmed" style={{ whiteSpace: 'nowrap' }}>
@@ -185,7 +185,7 @@ export function DropArea({ onFiles }: DropAreaProps) {
     >
       <ImageUp size={24} aria-hidden="true" />
       <Stack gap={0} style={{ flex: '1 1 220px' }}>
-        <Text size="sm" fw={600}>
+        <Text size="sm" fw={500}>
           {t('upload.drop')}
         </Text>
         <Text size="xs" c="dimmed">

@@ -23,7 +23,7 @@ export function PhonePreview({ channel, sender, text, image, title, buttons = []
   return (
     <figure className={classes.phone} aria-label={t('preview.label')} data-channel={channel}>
       <figcaption className={classes.sender}>
-        <Text size="sm" fw={600} truncate dir="auto">
+        <Text size="sm" fw={500} truncate dir="auto">
           {sender || t('preview.noSender')}
         </Text>
         <Text size="xs">{t(`channel.${channel}`)}</Text>
@@ -32,7 +32,7 @@ export function PhonePreview({ channel, sender, text, image, title, buttons = []
         <div className={classes.bubble}>
           {image !== undefined && <Image src={image} alt="" radius="sm" mb={6} mah={160} fit="cover" />}
           {title !== undefined && (
-            <Text size="sm" fw={650} dir="auto" style={{ overflowWrap: 'anywhere' }}>
+            <Text size="sm" fw={600} dir="auto" style={{ overflowWrap: 'anywhere' }}>
               {title}
             </Text>
           )}
@@ -74,7 +74,7 @@ export function PartsCounter({ characters, parts, encoding, remaining, unsupport
       </Text>
       {encoding !== null && (
         <>
-          <Text size="xs" fw={600} className="tabular">
+          <Text size="xs" fw={500} className="tabular">
             {t('parts.parts', { count: parts })}
           </Text>
           <Hint label={t(encoding === 'UCS-2' ? 'parts.ucs2' : 'parts.gsm7')}>

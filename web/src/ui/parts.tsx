@@ -20,12 +20,14 @@ import { Link, useRouterState } from '@tanstack/react-router';
 import { CircleAlert, type LucideIcon, RotateCw } from 'lucide-react';
 import {
   cloneElement,
+  createContext,
   type HTMLAttributes,
   type MouseEventHandler,
   type ReactElement,
   type ReactNode,
   type Ref,
   Suspense,
+  use,
   useCallback,
   useEffect,
   useEffectEvent,
@@ -48,14 +50,36 @@ type PageProps = {
   readonly actions?: ReactNode;
   /** The breadcrumb: the pages above this one. */
   readonly trail?: readonly { readonly label: string; readonly to: string }[];
+  /** True for a page that needs the height of the window: the title is read only, and the actions are next to the tabs. */
+  readonly compact?: boolean;
   readonly children: ReactNode;
 };
 
+/** The tabs above the page. */
+export const PageTabs = createContext<ReactNode>(null);
+
 /** The frame of every page: breadcrumb, h1 (focused after navigation), actions and content. */
-export function PageFrame({ title, badge, description, actions, trail, children }: PageProps) {
+export function PageFrame({ title, badge, description, actions, trail, compact = false, children }: PageProps) {
   const heading = usePageFocus(title);
+  const tabs = use(PageTabs);
+  if (compact)
+    return (
+      <Stack gap="sm">
+        <VisuallyHidden component="h1" ref={heading} tabIndex={-1}>
+          {title}
+        </VisuallyHidden>
+        {(tabs || actions) && (
+          <Group justify="space-between" align="flex-end" gap="xs">
+            {tabs}
+            <Group gap="xs">{actions}</Group>
+          </Group>
+        )}
+        {children}
+      </Stack>
+    );
   return (
     <Stack gap="lg">
+      {tabs}
       {trail && <Trail trail={trail} />}
       <Group justify="space-between" align="flex-start" gap="md">
         <Stack gap={4} style={{ minWidth: 0, flex: '1 1 320px' }}>
@@ -321,13 +345,17 @@ export function HelpLink({ help }: { readonly help: HelpTarget }) {
   );
 }
 
-const PHONE = '(max-width: 48em)';
+const PHONE = '(max-width: 36em)';
+const NARROW = '(max-width: 62em)';
 
 /**
  * Returns true if the window is narrow: lists are then cards, dialogs are full-screen, and panes are shown one at a
  * time.
  */
 export const useIsPhone = (): boolean => useMediaQuery(PHONE, undefined, { getInitialValueInEffect: false }) ?? false;
+
+/** Returns true up to the width of a tablet held upright, where tables show their first columns only. */
+export const useIsNarrow = (): boolean => useMediaQuery(NARROW, undefined, { getInitialValueInEffect: false }) ?? false;
 
 /** The value, or the last one before it became null, so that a dialog keeps its content while it closes. */
 export function useLast<T>(value: T | null): T | null {

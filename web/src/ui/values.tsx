@@ -95,7 +95,14 @@ export function ChannelBadge({ channel }: { readonly channel: string }) {
   );
 }
 
-/** The channels of a sending mode, in order. */
+/** The channels of a sending mode in one line, in order, for tables. */
+export function ChannelOrder({ channels }: { readonly channels: readonly string[] }) {
+  const { t } = useTranslation('ui');
+  const names = channels.map((channel) => t(`channel.${channel}`, { defaultValue: channel }));
+  return <span style={{ whiteSpace: 'nowrap' }}>{names.join(' → ')}</span>;
+}
+
+/** Several channels. */
 export const Channels = ({ channels }: { readonly channels: readonly string[] }) => (
   <Group gap={4}>
     {channels.map((channel) => (
@@ -159,34 +166,24 @@ export function JobProgress({ label, done, total, secondsLeft, tone = 'running',
 type DateTimeProps = {
   /** The time in ISO 8601; null and undefined show `–`. */
   readonly value: string | null | undefined;
-  /** `relative` (default): "3 minutes ago", the exact time in a tooltip; `exact`: date and time; `day`: the date. */
-  readonly show?: 'relative' | 'exact' | 'day';
+  /** `moment` (default): the time today, the date before, the rest on hover; `exact`: date and time; `day`: the date. */
+  readonly show?: 'moment' | 'exact' | 'day';
 };
 
 /** A point in time, in the user's time zone. */
-export function DateTime({ value, show = 'relative' }: DateTimeProps) {
+export function DateTime({ value, show = 'moment' }: DateTimeProps) {
   const format = useFormat();
   if (value === null || value === undefined) return <span>–</span>;
   const instant = new Date(value);
-  const exact = format.exact(instant);
-  if (show !== 'relative')
+  if (show !== 'moment')
     return <time dateTime={value}>{show === 'day' ? format.day(instant) : format.brief(instant)}</time>;
   return (
-    <Hint label={exact}>
+    <Hint label={() => `${format.exact(instant)}, ${format.relative(instant)}`}>
       <time dateTime={value} style={{ whiteSpace: 'nowrap' }}>
-        <Relative instant={instant} />
+        {format.moment(instant)}
       </time>
     </Hint>
   );
-}
-
-const TICK_MS = 10_000;
-
-/** Times slightly after the last tick of the clock are shown as now rather than as in the future. */
-function Relative({ instant }: { readonly instant: Date }) {
-  const now = useNow(TICK_MS);
-  const ahead = instant.getTime() - now.getTime();
-  return useFormat().relative(instant, ahead > 0 && ahead < TICK_MS ? instant : now);
 }
 
 /** A duration in its two largest units. */
@@ -223,7 +220,7 @@ export function Stat({ label, value, note, icon: Icon }: StatProps) {
           </Text>
           {Icon && <Icon size={16} aria-hidden="true" color="var(--mantine-color-dimmed)" />}
         </Group>
-        <Text component="dd" m={0} fz={24} lh={1.25} fw={650} className="tabular">
+        <Text component="dd" m={0} fz={24} lh={1.25} fw={600} className="tabular">
           {value === undefined ? <Skeleton h={30} w={96} /> : value}
         </Text>
         {note !== undefined && note !== false && (
@@ -335,9 +332,17 @@ export const MsisdnText = ({ number }: { readonly number: string | null | undefi
   </span>
 );
 
+type MoneyProps = {
+  readonly amount: number | null;
+  readonly currency: string;
+  /** True in a column of prices for one message, which all have four decimals. */
+  readonly isPrice?: boolean;
+};
+
 /** An amount in its currency, in the format of the language. */
-export function Money({ amount, currency }: { readonly amount: number | null; readonly currency: string }) {
-  return <span className="tabular">{useFormat().money(amount, currency)}</span>;
+export function Money({ amount, currency, isPrice = false }: MoneyProps) {
+  const format = useFormat();
+  return <span className="tabular">{isPrice ? format.price(amount, currency) : format.money(amount, currency)}</span>;
 }
 
 /** The name of a custom field as people write it: with blanks for underscores, and without the `customFields.` of a path. */

@@ -4,7 +4,7 @@ import { keepPreviousData, type QueryKey, useQueries, useQuery } from '@tanstack
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { memo, type ReactNode, useEffect, useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Column, ListPage } from './data-table.tsx';
+import { type Column, type ListPage, orderOf, SortHeader, useShownColumns } from './data-table.tsx';
 import { useFormat } from './format.ts';
 import { ErrorState, TableSkeleton, useIsPhone } from './parts.tsx';
 import classes from './virtual-table.module.css';
@@ -50,10 +50,8 @@ const HEAD_HEIGHT_PX = 43;
 export function VirtualTable<T extends object>(props: VirtualTableProps<T>) {
   const { queryKey, fetchPage, empty, columns } = props;
   const isPhone = useIsPhone();
-  const shown = useMemo(
-    () => (isPhone ? columns.filter(({ phone }) => phone !== 'none') : columns),
-    [isPhone, columns],
-  );
+  const onPhone = useMemo(() => columns.filter(({ phone }) => phone !== 'none'), [columns]);
+  const shown = useShownColumns(isPhone ? onPhone : columns);
   const first = useQuery({
     queryKey: [...queryKey, 0],
     queryFn: ({ signal }) => fetchPage({ page: 0, limit: PAGE_SIZE }, signal),
@@ -169,23 +167,16 @@ function usePages<T>({ queryKey, fetchPage }: VirtualTableProps<T>, first: numbe
 
 type HeadProps<T> = VirtualTableProps<T> & { readonly column: Column<T> };
 
-function Head<T>({ column: { id, header, sortable, align }, sort = '', onSort }: HeadProps<T>) {
-  const order = sort === id ? 'ascending' : sort === `-${id}` ? 'descending' : 'none';
+function Head<T>({ column, sort, onSort }: HeadProps<T>) {
   return (
     <div
       role="columnheader"
-      title={header}
-      {...(sortable && { 'aria-sort': order })}
-      style={{ textAlign: align }}
+      title={column.header}
+      {...(column.sortable && { 'aria-sort': orderOf(column, sort) })}
+      style={{ textAlign: column.align }}
       className={classes.cell}
     >
-      {sortable && onSort ? (
-        <button type="button" className={classes.sort} onClick={() => onSort(order === 'ascending' ? `-${id}` : id)}>
-          {header} {order === 'ascending' ? '↑' : order === 'descending' ? '↓' : ''}
-        </button>
-      ) : (
-        header
-      )}
+      {onSort ? <SortHeader column={column} sort={sort} onSort={onSort} /> : column.header}
     </div>
   );
 }

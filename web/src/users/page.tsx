@@ -215,7 +215,7 @@ function Name({ user }: { readonly user: User }) {
   const isSelf = useIsSelf()(user);
   return (
     <Group gap="xs">
-      <Text size="sm" fw={600} className="foreign-text" dir="auto">
+      <Text size="sm" fw={500} className="foreign-text" dir="auto">
         {user.username}
       </Text>
       {isSelf && <Badge color="blue">{t('you')}</Badge>}

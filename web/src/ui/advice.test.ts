@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { adviceOf } from './reasons.tsx';
+import { adviceOf } from './advice.ts';
 
 test('a code that says more than the status decides, but a number means something on WhatsApp only', () => {
   expect(adviceOf({ channel: 'WHATSAPP', status: 'UNDELIVERABLE', code: '131026' })).toBe('noWhatsapp');

@@ -1,0 +1,15 @@
+import { Avatar } from '@mantine/core';
+
+const COLORS = ['blue', 'teal', 'violet', 'green', 'gray', 'red'];
+
+/** The initials of a person in a circle; a symbol for a number. The name stands next to it. */
+export const Initials = ({ name, size }: { readonly name: string; readonly size: number }) => (
+  <Avatar
+    size={size}
+    radius="xl"
+    color="initials"
+    allowedInitialsColors={COLORS}
+    name={name.startsWith('+') ? undefined : name.replaceAll(/[.@_-]+/g, ' ')}
+    aria-hidden="true"
+  />
+);
