@@ -6001,7 +6001,7 @@ export interface webhooks {
         };
         get?: never;
         put?: never;
-        /** Somebody has sent you a message */
+        /** A person has sent you a message */
         post: operations["onInboundEvent"];
         delete?: never;
         options?: never;
@@ -6137,7 +6137,7 @@ export interface webhooks {
         };
         get?: never;
         put?: never;
-        /** Somebody has sent you a message */
+        /** A person has sent you a message */
         post: operations["onMessageReceivedEvent"];
         delete?: never;
         options?: never;
@@ -6222,7 +6222,7 @@ export interface webhooks {
         };
         get?: never;
         put?: never;
-        /** A conversation was assigned to a user, or to nobody */
+        /** A conversation was assigned to a user, or unassigned */
         post: operations["onConversationAssignedEvent"];
         delete?: never;
         options?: never;

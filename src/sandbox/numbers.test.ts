@@ -47,8 +47,8 @@ function statusInReceipt({ stat, err }: smsc.ReceiptStep): string | undefined {
 function describeSms({ refuse: refusal, refuseTimes, receipts, early, doubled }: smsc.Outcome): string {
   if (refusal !== undefined && refuseTimes === 3 && statusClass(STATUS[refusal]) === 'throttle') return THROTTLED;
   if (refusal === 'ESME_RINVDSTADR')
-    return 'UNDELIVERABLE at once: the carrier refuses the number, and the price is returned';
-  if (early === true) return 'DELIVERED, with a receipt before the answer to the submit';
+    return 'UNDELIVERABLE at once: the carrier rejects the number, and the price is returned';
+  if (early === true) return 'DELIVERED, with a receipt before the response to the submit';
   if (doubled === true) return 'DELIVERED, with every receipt twice';
   const states = (receipts ?? [smsc.DELIVERED]).map(statusInReceipt);
   const last = states.at(-1);

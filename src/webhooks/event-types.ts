@@ -242,7 +242,7 @@ const MESSAGES = {
 const INBOUND = {
   'message.received': {
     version: 2,
-    summary: 'Somebody has sent you a message',
+    summary: 'A person has sent you a message',
     kind: 'INBOUND',
     data: ReceivedData,
     of: toReceived,

@@ -124,7 +124,7 @@ export const EVENTS = {
     A: { name: 'ReadEvent', schema: ReadEvent, of: toRead },
   }),
   INBOUND: eventType({
-    summary: 'Somebody has sent you a message',
+    summary: 'A person has sent you a message',
     load: listReceivedFacts,
     example: [EXAMPLE, RECEIVED],
     A: { name: 'InboundEvent', schema: InboundEvent, of: toInbound },

@@ -83,7 +83,7 @@ export const FACTS = {
     },
   ),
   'conversation.assigned': fact(
-    'A conversation was assigned to a user, or to nobody',
+    'A conversation was assigned to a user, or unassigned',
     Type.Object({ chatId: Type.String({ format: 'uuid' }), userId: orNull(Type.Integer()) }),
     { chatId: '01a1fd63-cf7c-7183-929b-000000000012', userId: 3 },
   ),
