@@ -40,6 +40,22 @@ test('tutorials and how-to guides with blocks of commands are run', async () => 
   for (const page of left) expect(stepsOf(await readFile(join(ROOT, page), 'utf8')), page).toEqual([]);
 });
 
+test('the pages that people write stay short: 37,500 words in all, without blocks, decisions and generated pages', async () => {
+  const pages = await Array.fromAsync(
+    glob('docs/**/*.md', { cwd: ROOT, exclude: (path) => path.includes('decisions') }),
+  );
+  expect(pages.length).toBeGreaterThan(50);
+  let words = 0;
+  for (const page of pages) {
+    const text = await readFile(join(ROOT, page), 'utf8');
+    if (/page is generated/.test(text)) continue;
+    const prose = text.replace(/^ *```.*\n[^]*?^ *```.*$/gm, '').replace(/\]\([^)]*\)/g, ']');
+    words += prose.match(/\S*\w\S*/g)?.length ?? 0;
+  }
+  expect(words).toBeGreaterThan(10_000);
+  expect(words).toBeLessThan(37_500);
+});
+
 const page = (...blocks: string[]): string => blocks.map((block) => `Text.\n\n${block}\n`).join('\n');
 
 test('the blocks of a page are read with their output and the files to save', () => {
