@@ -8,7 +8,7 @@ import { probedPids, type Work, workOf } from './probe.ts';
 const MAIN = join(import.meta.dirname, '..', '..', 'src', 'main.ts');
 const PROBE = join(import.meta.dirname, 'probe.ts');
 /** The flags of `npm start` and the container image. */
-const NODE_FLAGS = ['--max-semi-space-size=8', '--heap-growing-percent=150'];
+export const NODE_FLAGS = ['--max-semi-space-size=8', '--heap-growing-percent=150'];
 
 /** A command of the program that runs as a separate process. */
 export type Running = {

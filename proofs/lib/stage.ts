@@ -11,6 +11,7 @@ import { insertPrice, type NewPrice } from '../../src/money/prices.ts';
 import { createAccount, type NewAccount } from '../../src/operate/account-commands.ts';
 import { createConnection } from '../../src/routing/connections.ts';
 import { insertRoute } from '../../src/routing/routes.ts';
+import { NODE_FLAGS } from '../../bench/lib/processes.ts';
 import { type Client, createClient } from '../../test/support/client.ts';
 import { until } from '../../test/support/until.ts';
 import { type CarrierLink, type CarrierProcess, type CarrierScript, startCarrier, type Way } from './carrier.ts';
@@ -91,7 +92,7 @@ export async function openStage(run: Run, options: StageOptions): Promise<Stage>
     startProcess(run, {
       file: MAIN,
       args: [command, '--json'],
-      flags: [...preload.flatMap((module) => ['--import', String(module)]), ...faultFlags(run)],
+      flags: [...NODE_FLAGS, ...preload.flatMap((module) => ['--import', String(module)]), ...faultFlags(run)],
       environment: { ...environment, ...more },
     });
   const gateway = await start(role, {});
