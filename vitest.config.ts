@@ -34,7 +34,7 @@ export default defineConfig({
     // would need more connections than the PostgreSQL that they share allows.
     maxWorkers: Math.min(availableParallelism() + 3, 5),
     sequence: { sequencer: SlowFilesFirst },
-    // Loading the program anew for each of 350 files would cost more than all their tests.
+    // Loading the program again for each of 350 files would cost more than all their tests.
     isolate: false,
     restoreMocks: true,
     // What a test waits for comes in milliseconds; these bounds are for a machine that others use too.

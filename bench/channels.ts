@@ -43,10 +43,10 @@ type Networks = {
 };
 
 /**
- * Sends a WhatsApp, an RCS and an SMS campaign through simulated networks and a carrier by HTTP, from the confirmation to the last outcome,
+ * Sends a WhatsApp, an RCS and an SMS campaign through simulated networks and a carrier over HTTP, from the confirmation to the last outcome,
  * compared with bare requests with the same bodies to the same networks, by the CPU time of the process that sends: of
- * this one, and of the gateway; what PostgreSQL uses is beside it. Then posts signed callbacks, each settled before it
- * is answered, compared with an empty route. Everything runs warm. The report's ratio is that of the part furthest from
+ * this one, and of the gateway; PostgreSQL is reported separately. Then posts signed callbacks, each settled before it
+ * gets a response, compared with an empty route. Everything runs warm. The report's ratio is that of the part furthest from
  * its target.
  */
 export async function benchChannels(): Promise<Report> {
@@ -229,7 +229,7 @@ async function post(origin: string, count: number, requestOf: (n: number) => Req
     for (let n = next++; n < count; n = next++) {
       const { statusCode, body } = await pool.request({ method: 'POST', ...requestOf(n) });
       const text = await body.text();
-      if (statusCode !== 200 && statusCode !== 201) throw new Error(`answered ${statusCode}: ${text}`);
+      if (statusCode !== 200 && statusCode !== 201) throw new Error(`returned ${statusCode}: ${text}`);
     }
   };
   const { cpuMicros } = await ownCpuMicros(count, () => Promise.all(Array.from({ length: CONNECTIONS }, sendRequests)));

@@ -111,7 +111,7 @@ async function sendSingles(stage: Stage, messages: number): Promise<void> {
         headers: { 'x-api-key': apiKey, 'content-type': 'application/json' },
         body: JSON.stringify({ phoneNumber: destinationOf(n), message: BODY, customerMessageId: `${series}-${n}` }),
       });
-      if (!answer.ok) throw new Error(`answered ${answer.status}: ${await answer.text()}`);
+      if (!answer.ok) throw new Error(`returned ${answer.status}: ${await answer.text()}`);
       await answer.body?.cancel();
     }
   };

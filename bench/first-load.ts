@@ -86,7 +86,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css',
 };
 
-/** Builds web/empty.html into a folder of its own and serves it, compressed as the console is. */
+/** Builds web/empty.html into a separate folder and serves it, compressed as the console is. */
 async function serveEmptyPage(): Promise<AsyncDisposable & { readonly url: string }> {
   const outDir = await temporaryFolder('heliograph-bench-');
   const options = { outDir, emptyOutDir: true, rolldownOptions: { input: join(ROOT, 'web/empty.html') } };

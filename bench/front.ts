@@ -11,13 +11,13 @@ const CONNECTIONS = 64;
 const SECONDS = 8;
 const WARM_UP_SECONDS = 3;
 const ROUNDS = 2;
-/** Between questions beside the load, which are not to be a load of their own. */
+/** Interval of the queries during the load, long enough not to be a load themselves. */
 const BESIDE_PAUSE_MS = 10;
 
 /**
  * Single sends through nginx and the directory compared with the same sends to the cell itself, in turns: one load
  * generator, one gateway, all on this machine, so that proxy and directory take their CPU time from the gateway. Also
- * the times of the directory's own answers: without load, and beside it, where they include what this process, which also
+ * the times of the directory's own responses: without load, and under load, where they include what this process, which also
  * makes the load, and a machine without an idle core take to read them.
  */
 export async function benchFront(): Promise<Report | NotRun> {
@@ -46,7 +46,7 @@ export async function benchFront(): Promise<Report | NotRun> {
 
   const alone = await askFor(directoryAt, apiKey, SECONDS);
   const [direct, through]: [autocannon.Result[], autocannon.Result[]] = [[], []];
-  const beside: number[] = [];
+  const besideLoad: number[] = [];
   let directoryCpu = 0;
   for (let round = 0; round < ROUNDS; round++) {
     await load(address, apiKey, WARM_UP_SECONDS);
@@ -59,11 +59,11 @@ export async function benchFront(): Promise<Report | NotRun> {
     ]);
     directoryCpu += cpuSecondsOf(directory.pid) - before;
     through.push(result);
-    beside.push(...times);
+    besideLoad.push(...times);
   }
   const rateOf = (results: readonly autocannon.Result[]): number =>
     results.reduce((sum, { requests }) => sum + requests.average, 0) / results.length;
-  const answered = through.reduce((sum, result) => sum + result['2xx'], beside.length);
+  const answered = through.reduce((sum, result) => sum + result['2xx'], besideLoad.length);
   return {
     name: 'front',
     ratio: rateOf(through) / rateOf(direct),
@@ -75,7 +75,7 @@ export async function benchFront(): Promise<Report | NotRun> {
       directP99Ms: Math.max(...direct.map(({ latency }) => latency.p99)),
       failed: [...direct, ...through].reduce((sum, { non2xx, errors }) => sum + non2xx + errors, 0),
       ...timeFigures('directoryAlone', alone),
-      ...timeFigures('directoryBesideLoad', beside),
+      ...timeFigures('directoryBesideLoad', besideLoad),
       directoryCpuMicros: Math.round((directoryCpu * 1e6) / answered),
     },
   };
@@ -92,7 +92,7 @@ const load = (origin: string, apiKey: string, duration: number): Promise<autocan
     body: JSON.stringify({ phoneNumber: '+393331234567', message: 'Your code is 123456' }),
   });
 
-/** Asks the directory about a known caller, one question after the other, and returns the times to the answers in ms. */
+/** Asks the directory about a known caller, one question after the other, and returns the times to the responses in ms. */
 async function askFor(directory: string, apiKey: string, seconds: number, pauseMs = 0): Promise<number[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const headers = { 'x-api-key': apiKey, 'x-original-uri': '/api/message-server/sms/send' };
@@ -100,7 +100,7 @@ async function askFor(directory: string, apiKey: string, seconds: number, pauseM
     const start = performance.now();
     const { promise, resolve, reject } = Promise.withResolvers<number>();
     get(`${directory}/cell`, { agent, headers }, (answer) => {
-      if (answer.headers['x-heliograph-cell'] !== 'cell_0') reject(new Error(`answered ${answer.statusCode}`));
+      if (answer.headers['x-heliograph-cell'] !== 'cell_0') reject(new Error(`returned ${answer.statusCode}`));
       answer.resume().on('end', () => resolve(performance.now() - start));
     }).on('error', reject);
     return promise;

@@ -63,7 +63,7 @@ async function writeCsv(path: string): Promise<void> {
   await file.close();
 }
 
-/** Writes a workbook with its texts in a table of their own, as Excel does. */
+/** Writes a workbook with its texts in a separate table, as Excel does. */
 async function writeSheet(path: string): Promise<void> {
   const rows = [HEADER, ...Array.from({ length: SHEET_ROWS }, (_, n) => rowOf(n))];
   const file = await open(path, 'w');
@@ -81,7 +81,7 @@ async function upload({ address, apiKey, call }: Backend, path: string, rows: nu
   const secondsSince = (): number => (performance.now() - start) / 1000;
   const answer = await fetch(url, { method: 'POST', headers: { 'x-api-key': apiKey }, body });
   const { importId, ...rest } = (await answer.json()) as { importId: number };
-  if (answer.status !== 202) throw new Error(`answered ${answer.status}: ${JSON.stringify(rest)}`);
+  if (answer.status !== 202) throw new Error(`returned ${answer.status}: ${JSON.stringify(rest)}`);
   const answeredSeconds = secondsSince();
   const poll = async () => {
     const found = await call<Import>('GET', `/contacts/imports/${importId}`);

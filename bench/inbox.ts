@@ -37,7 +37,7 @@ const QUERIES: Readonly<Record<'list' | 'thread' | 'search', readonly ((chatId: 
 /**
  * Reads pages of an inbox of a million messages in 100,000 threads through HTTP, and of one of a hundredth of that
  * size, in turns, from two gateways on the same machine. The p99 of lists and of threads may be twice as long. Searches in
- * the texts of both are reported beside them.
+ * the texts of both are reported next to them.
  */
 export async function benchInbox(): Promise<Report> {
   await using small = await openBackend();

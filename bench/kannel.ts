@@ -28,7 +28,7 @@ type Used = { readonly cpuSeconds: number; readonly costs?: Costs };
 type Count = () => Promise<(messages: number) => Promise<Used>>;
 
 /**
- * Heliograph beside Kannel, as Debian packages it, in turns on one machine: the same SMSC process, the same load of one
+ * Heliograph next to Kannel, as Debian packages it, in turns on one machine: the same SMSC process, the same load of one
  * message a request over 64 sockets (and over 256), from the first request to the last result. The median round counts,
  * the targets are of CPU time. Kannel binds with a window of 500, keeps its messages and its receipts in memory, logs
  * nothing but panics, and reports the end of each message by an HTTP GET; in one row over TLS, without checking the

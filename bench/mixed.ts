@@ -26,7 +26,7 @@ type Measured = { readonly answer: readonly number[]; readonly carrier: readonly
 
 /**
  * Single sends of one account, 100 a second, alone and during each of five loads of another: messages in bulk, a campaign,
- * an import of contacts, an export of all messages, and messages in bulk that wait for the rate of the carrier. Measures the time to the answer, and from there to the answer of
+ * an import of contacts, an export of all messages, and messages in bulk that wait for the rate of the carrier. Measures the time to the response, and from there to the response of
  * the carrier. The ratio is that of the worst load: what the 99th percentile may be, as a
  * multiple of that alone, to what it is.
  */
@@ -119,7 +119,7 @@ async function importContacts({ address, apiKey, call, dataDir }: Stage): Promis
     headers: { 'x-api-key': apiKey },
     body,
   });
-  if (answer.status !== 202) throw new Error(`the import was answered ${answer.status}: ${await answer.text()}`);
+  if (answer.status !== 202) throw new Error(`the import got ${answer.status}: ${await answer.text()}`);
   const { importId } = (await answer.json()) as { importId: number };
   await until(async () => {
     const { status } = await call<{ status: string }>('GET', `/contacts/imports/${importId}`);

@@ -11,7 +11,7 @@ const WARM_UP_SECONDS = 3;
 type Loaded = autocannon.Result & { readonly costs: Costs };
 
 /**
- * The single-send endpoint, with every answer committed, compared with an empty validated POST route under the same
+ * The single-send endpoint, with every response committed, compared with an empty validated POST route under the same
  * load. The connection is paused while the endpoint is measured, so that messages wait in the queue. Also measures the
  * rate while the carrier takes and confirms all messages at the same time, and the costs of both, and what HTTP alone costs
  * with credentials and acceptance that do nothing. Each load runs warm.

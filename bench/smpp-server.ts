@@ -19,9 +19,9 @@ type Credential = { readonly systemId: string; readonly password: string };
 type Measured = { readonly perSecond: number; readonly costs: Costs };
 
 /**
- * Single messages by HTTP and by SMPP in turns, in one run: each is answered when it is committed. The connection to the
+ * Single messages over HTTP and over SMPP in turns, in one run: each gets a response when it is committed. The connection to the
  * carrier is paused, so that messages wait in the queue. Then submits at half of the rate that SMPP reached, with the times
- * to their answers.
+ * to their responses.
  */
 export async function benchSmppServer(): Promise<Report> {
   const port = await freePort();

@@ -27,8 +27,8 @@ const REGISTER = '/api/partner-gateway/v1/webhooks/delivery-status';
 /**
  * Signed and logged deliveries to one receiver with TLS, each acknowledged and committed, compared with bare undici
  * posting the same bodies to it, both warm: the ratio is that of the CPU time of this process, when it posts, to that of
- * the gateway; what PostgreSQL uses is beside it. Also measures how long after its publication an event arrives at 900 receivers, while
- * 100 others accept connections and never answer.
+ * the gateway; PostgreSQL is reported separately. Also measures how long after its publication an event arrives at 900 receivers, while
+ * 100 others accept connections and never respond.
  */
 export async function benchWebhooks(): Promise<Report> {
   await using opened = await openWebhookStage();
@@ -83,7 +83,7 @@ async function postBare(receiver: ReceiverProcess, count: number): Promise<{ per
     for (let body = bodies[next++]; body !== undefined; body = bodies[next++]) {
       const answer = await agent.request({ ...request, headers: { 'content-type': 'application/json' }, body });
       await answer.body.dump();
-      if (answer.statusCode !== 200) throw new Error(`answered ${answer.statusCode}`);
+      if (answer.statusCode !== 200) throw new Error(`returned ${answer.statusCode}`);
     }
   };
   const start = performance.now();
@@ -101,7 +101,7 @@ export async function registerWebhook({ address }: Stage, apiKey: string, callba
     headers: { 'content-type': 'application/json', 'x-api-key': apiKey },
     body: JSON.stringify({ callbackUrl }),
   });
-  if (answer.status !== 201) throw new Error(`answered ${answer.status}: ${await answer.text()}`);
+  if (answer.status !== 201) throw new Error(`returned ${answer.status}: ${await answer.text()}`);
 }
 
 /** Returns the rate from the commit of all events to the commit of the last acknowledgement, and the costs. */

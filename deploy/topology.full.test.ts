@@ -119,7 +119,7 @@ describe.skipIf(missing !== undefined)('nginx, two api, two worker and a primary
     expect(answer).toMatchObject({ status: 201 });
   });
 
-  test('the program sees HTTPS, and answers every address with its own', async () => {
+  test('the program sees HTTPS, and responds at every address itself', async () => {
     const { client, nginx } = stage;
     const answer = await client.request('GET', `${PG}/media`);
     expect(answer.status).toBe(200);

@@ -127,7 +127,7 @@ async function peakOf({ pid }: ChildProcess): Promise<number> {
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
 }
 
-/** Sends a request with these headers, and then such chunks for as long as they are taken; resolves with the answer. */
+/** Sends a request with these headers, and then such chunks for as long as they are taken; resolves with the response. */
 async function flood(
   { port, isTls }: { port: number; isTls: boolean },
   path: string,

@@ -176,8 +176,8 @@ test('03: the receiver is registered, verifies what it is sent, and rejects unsi
   expect(receiver.output()).not.toContain('refused');
 
   const curl = ['-sS', '-o', '/dev/null', '-w', '%{http_code}', '--cacert', join(folder, 'cert.pem'), '-d', '{}', url];
-  const stranger = start('curl', curl, {});
-  await stranger.exit;
-  expect(stranger.output()).toBe('401');
+  const withoutKey = start('curl', curl, {});
+  await withoutKey.exit;
+  expect(withoutKey.output()).toBe('401');
   await until('the refusal', () => receiver.output().includes('refused'));
 });

@@ -14,7 +14,7 @@ test('every page of docs has a place in the site, and no two pages have the same
   expect(new Set(pages.values()).size).toBe(pages.size);
 });
 
-test('the navigation has four groups, names no page twice, and each page that it names has a title of its own', async () => {
+test('the navigation has four groups, names no page twice, and each page that it names has its own title', async () => {
   expect(GROUPS.map(({ title }) => title)).toEqual(['Tutorials', 'How-to guides', 'Reference', 'Explanation']);
   const pages = listedPages();
   expect(new Set(pages.map(({ source }) => source)).size).toBe(pages.length);

@@ -80,7 +80,7 @@ afterAll(() => program[Symbol.asyncDispose]());
 async function haveSomethingToShow(): Promise<void> {
   const { pool } = program;
   await queueMessages(pool, { connectionId: 9, count: 1 });
-  await insertUnknowns(pool, [{ accountId: 1, messageId: newId(), connectionId: 9, reason: 'no answer' }]);
+  await insertUnknowns(pool, [{ accountId: 1, messageId: newId(), connectionId: 9, reason: 'no response' }]);
   const parked = { receipt: { ...receipt('A1'), doneAt: null }, reason: 'unknown', receivedAt: new Date() } as const;
   await insertUnmatched(pool, [{ ...parked, connectionId: 9, retryMs: 0 }]);
   await exec(
@@ -116,7 +116,7 @@ function faultsOf(expression: string): string[] {
   ];
 }
 
-test('there are dashboards of the whole, of carriers, of tenants and of the database, each with an id of its own', () => {
+test('there are dashboards of the whole, of carriers, of tenants and of the database, each with its own id', () => {
   expect(BOARDS.map(({ name }) => name)).toEqual(['carriers', 'database', 'overview', 'tenants']);
   expect(new Set(BOARDS.map(({ board }) => board.uid)).size).toBe(BOARDS.length);
 });

@@ -18,7 +18,7 @@ const STALL_TIMEOUT_MS = 20_000;
 const CUT_INTERVAL_MS = 100;
 const RETRY_MS = 50;
 /**
- * The share of requests that are sent twice at the same time, as by a client that does not wait for the first answer.
+ * The share of requests that are sent twice at the same time, as by a client that does not wait for the first response.
  */
 const IMPATIENT_SHARE = 0.05;
 const BULK_SHARE = 0.2;
@@ -26,9 +26,9 @@ const BULK_SIZE = 20;
 
 export const accept: Proof = {
   promise:
-    'Every message answered with 200 is stored exactly once, whatever happens to PostgreSQL and its connections.',
+    'Every message accepted with 200 is stored exactly once, whatever happens to PostgreSQL and its connections.',
   sabotage: {
-    fault: 'a single send is answered before its commit',
+    fault: 'a single send gets a response before its commit',
     module: new URL('./sabotage/accept.ts', import.meta.url),
     breaks: ['every accepted message is stored'],
     mode: 'tiny',
@@ -67,7 +67,7 @@ async function prove(run: Run): Promise<Findings> {
 }
 
 /**
- * Sends all messages with CLIENTS parallel clients, each with one request under way. A request that is not answered
+ * Sends all messages with CLIENTS parallel clients, each with one request under way. A request that gets no response
  * with 200 is sent again under the same client ids, as the interface allows, until it is.
  */
 function createTraffic(run: Run, { client }: Stage, messages: number) {

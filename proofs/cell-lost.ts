@@ -36,7 +36,7 @@ const MAIN = new URL('../src/main.ts', import.meta.url);
 export const cellLost: Proof = {
   promise: 'When a cell is lost as a whole, the accounts of the others notice nothing, and its own come back complete.',
   sabotage: {
-    fault: 'the directory waits for an answer of all cells',
+    fault: 'the directory waits for a response of all cells',
     module: new URL('./sabotage/cell-lost.ts', import.meta.url),
     breaks: ['no request of the other cell fails'],
     mode: 'tiny',
@@ -76,7 +76,7 @@ async function prove(run: Run): Promise<Findings> {
     await losing.revive();
     await lost.untilAccepted();
     times.comebacks += 1;
-    run.log(`loss ${n + 1}: ${others.length} answers to the other account, ${own.length} refusals`);
+    run.log(`loss ${n + 1}: ${others.length} responses to the other account, ${own.length} errors`);
   }
   await Promise.all([kept.stop(), lost.stop()]);
 
@@ -97,7 +97,7 @@ async function prove(run: Run): Promise<Findings> {
   };
   return judge(figures, {
     'no request of the other cell fails': figures.failed + figures.newcomersRefused === 0,
-    'the other cell answers as fast as before':
+    'the other cell responds as fast as before':
       during.length > 0 && p99(during) <= Math.max(FAST_ENOUGH_MS, SLOWER * p99(quiet)),
     'requests of the lost cell are refused with 502 or 503 within 3 s': times.refusals > 0 && times.wrongRefusals === 0,
     'the lost cell serves again': times.comebacks === size.losses,
@@ -155,7 +155,7 @@ async function openCell(run: Run, cell: number, opened: AsyncDisposableStack): P
   };
 }
 
-/** Starts the directory, which has a PostgreSQL of its own. */
+/** Starts the directory, which has its own PostgreSQL. */
 async function startDirectory(run: Run, cells: readonly Cell[], opened: AsyncDisposableStack): Promise<Process> {
   const database = await startReplicated({ standbys: 0 });
   opened.defer(database.stop);
@@ -178,14 +178,14 @@ async function startDirectory(run: Run, cells: readonly Cell[], opened: AsyncDis
 const clientOf = (front: Front, { apiKey }: Pick<Account, 'apiKey'>): Client =>
   createClient(() => front.origin, apiKey);
 
-/** An answer of the proxy, or 0 when there was none, with how long it took. */
+/** A response of the proxy, or 0 when there was none, with how long it took. */
 type Timed = { readonly status: number; readonly ms: number };
 
 type Traffic = {
   /** The ids of all messages that were accepted. */
   readonly ids: string[];
   failed(): number;
-  /** Calls back with each answer to a request that begins from now on, until the function that it returns is called. */
+  /** Calls back with each response to a request that begins from now on, until the function that it returns is called. */
   watch(seen: (timed: Timed) => void): () => void;
   untilAccepted(): Promise<void>;
   stop(): Promise<void>;
@@ -234,7 +234,7 @@ function startTraffic(front: Front, account: Account, cell: number): Traffic {
   };
 }
 
-/** Returns the answers to requests that begin within the time. */
+/** Returns the responses to requests that begin within the time. */
 async function answersWithin(traffic: Traffic, ms: number): Promise<Timed[]> {
   const answers: Timed[] = [];
   const end = traffic.watch((timed) => answers.push(timed));

@@ -63,7 +63,7 @@ async function prove(run: Run): Promise<Findings> {
     primary = next;
     pauses.push(pauseMs);
     standbyKills += await killStandby(run, replicated, primary, traffic);
-    run.log(`failover ${n + 1}: ${Math.round(pauseMs)} ms without an answer, ${traffic.ids.length} messages accepted`);
+    run.log(`failover ${n + 1}: ${Math.round(pauseMs)} ms without a response, ${traffic.ids.length} messages accepted`);
   }
   await traffic.stop();
   await crew.allStarted();

@@ -72,7 +72,7 @@ async function prove(run: Run): Promise<Findings> {
     'some campaigns were funded and some were not':
       races.rounds < MIN_ROUNDS_FOR_BOTH ||
       (races.campaignsConfirmed > 0 && races.campaignsConfirmed < races.campaigns),
-    'most requests were answered': races.failedRequests < races.requests / 2,
+    'most requests got a response': races.failedRequests < races.requests / 2,
     'requests with the same globalId create one batch': twins.winners === 1 && twins.twinsFailed === 0,
   });
 }
@@ -165,7 +165,7 @@ function chargesBy(ledger: Ledger): number {
 }
 
 /**
- * Waits until no credit is reserved any more, and returns the balances. A receipt that overtakes the answer to its
+ * Waits until no credit is reserved any more, and returns the balances. A receipt that overtakes the response to its
  * submit is parked for a moment, and its credit stays reserved until then. After a deadline, returns the balances as
  * they are.
  */
@@ -200,7 +200,7 @@ async function readBalances({ pool }: Stage, { accountId }: Account) {
 }
 
 /**
- * Sends the same request many times at once. Each must get the answer of the one that wins, or learn that it is in
+ * Sends the same request many times at once. Each must get the response of the one that wins, or learn that it is in
  * progress.
  */
 async function sendTwins({ client }: Account, twins: number) {

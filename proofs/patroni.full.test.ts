@@ -68,7 +68,7 @@ test('Patroni replaces a primary on request, after its death, and while it is cu
     await traffic.untilAccepted();
     leader.reconnect();
   });
-  // Now its PostgreSQL goes on as a primary, and nobody tells it.
+  // Now its PostgreSQL goes on as a primary without supervision.
   await replace(async ({ leader }) => {
     leader.freeze();
     await cluster.untilReplaced(leader);

@@ -145,7 +145,7 @@ function expectedStatuses(ledger: Ledger): Map<string, string> {
 
 /**
  * The status of each number by receipts with foreign ids. For a message in doubt, such a receipt looks like a
- * late one of its own, so the carrier's status counts, whichever message it meant.
+ * late one of this message, so the carrier's status counts, whichever message it meant.
  */
 const foreignStatuses = (ledger: Ledger): Map<string, string> =>
   new Map(
@@ -183,7 +183,7 @@ async function compare(run: Run, stage: Stage, ids: readonly string[]) {
 
 /**
  * Compares the parked receipts with those for messages that are not ours, which must all be parked. For a number whose
- * message is in doubt nobody can tell: a receipt with a foreign id looks like a late one of its own, so it may be
+ * message is in doubt, either is right: a receipt with a foreign id looks like a late one of this message, so it may be
  * parked or not. A receipt that came before the response is parked until its next retry, so this polls while the number
  * of such receipts goes down.
  */

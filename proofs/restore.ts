@@ -48,7 +48,7 @@ type Counts = Record<
 >;
 
 async function prove(run: Run): Promise<Findings> {
-  // PostgreSQL's data folder is replaced and copied, so the run needs a server of its own.
+  // PostgreSQL's data folder is replaced and copied, so the run needs its own server.
   await using stage = await openStage(
     { ...run, databaseUrl: null },
     { gateway: 'serve', script: { responseDelayMs: RESPONSE_MS, receiptDelayMs: 50 }, settings: SLOW },
@@ -89,7 +89,7 @@ async function runRound(run: Run, stage: Stage, { n, kind, counts }: Round): Pro
   await sendHalf(stage, n, () => copyDataDir(dataDir, backup));
   await sendRest(run, stage, n);
   const restored = kind === 'in place' ? await restoreInPlace(dataDir, backup) : backup;
-  if (kind === 'database') await rm(join(backup, 'fence.json'));
+  if (kind === 'database') await rm(join(backup, 'restore-guard.json'));
   counts[kind === 'in place' ? 'inPlace' : 'copies']++;
   await checkRestored(stage, { dataDir: restored, n, counts });
   await removeDataDir(backup);
@@ -136,7 +136,7 @@ const copy = (from: string, to: string): Promise<unknown> => promisify(execFile)
 /** Copies the data folder as a backup tool does; the database may be elsewhere, behind a symbolic link. */
 async function copyDataDir(dataDir: string, backup: string): Promise<void> {
   await mkdir(backup, { mode: 0o711 });
-  for (const name of ['postgres.password', 'fence.json']) await copy(join(dataDir, name), backup);
+  for (const name of ['postgres.password', 'restore-guard.json']) await copy(join(dataDir, name), backup);
   await copy(await realpath(join(dataDir, 'postgres')), join(backup, 'postgres'));
 }
 

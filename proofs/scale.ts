@@ -58,7 +58,7 @@ export const scale: Proof = {
     breaks: ['unknown <= kills of workers x window'],
     mode: 'tiny',
   },
-  // Seven processes: beside other tests, they would only wait for each other.
+  // Seven processes: next to other tests, they would only wait for each other.
   timed: true,
   prove,
 };
@@ -110,7 +110,7 @@ async function prove(run: Run): Promise<Findings> {
     exports: answered.exportIds.length,
   };
   return judge(figures, {
-    'what was answered exists': figures.answeredInVain === 0,
+    'what was acknowledged exists': figures.answeredInVain === 0,
     'nothing is lost': figures.lost === 0,
     'nothing is sent twice': figures.duplicates === 0,
     'unknown <= kills of workers x window': figures.inDoubt <= figures.unknownBound,
@@ -125,7 +125,7 @@ async function prove(run: Run): Promise<Findings> {
     'every export was made once': figures.failedExports === 0 && figures.orphanFiles === 0,
     'a process that is asked to stop ends with 0': figures.badExits === 0,
     // One API process is always there; those that are killed take the requests of a moment with them.
-    'most requests were answered': figures.failedRequests < figures.requests / 5,
+    'most requests got a response': figures.failedRequests < figures.requests / 5,
     'processes of both kinds were killed and stopped':
       Math.min(ends.workerKills, ends.apiKills, ends.workerStops, ends.apiStops) > 0,
   });
@@ -161,7 +161,7 @@ async function endInTurns(run: Run, { apis, workers }: { apis: Crew; workers: Cr
 
 type Outcome = { readonly account: Account; readonly answered: Answered; readonly webhooks: WebhookReceiver };
 
-/** Compares the database with the carrier's ledger, the answers, the webhook's requests and the money. */
+/** Compares the database with the carrier's ledger, the responses, the webhook's requests and the money. */
 async function compareEnd(stage: Stage, { account, answered, webhooks }: Outcome) {
   const { rows: messages } = await stage.pool.query<{ id: string; destination: string }>(
     'SELECT id, destination FROM message ORDER BY id',

@@ -7,7 +7,7 @@ const LINES_SHOWN = 10;
 /** Some start several database servers; a slow machine takes five minutes for those. */
 const TIMEOUT_MS = 600_000;
 
-/** Declares a test that runs a proof at its smallest size, with a PostgreSQL of its own: some kill it. */
+/** Declares a test that runs a proof at its smallest size, with its own PostgreSQL: some kill it. */
 export function testTiny(name: string): void {
   const proof = PROOFS[name];
   if (!proof) throw new Error(`no proof ${name}`);

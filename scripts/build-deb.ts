@@ -88,7 +88,7 @@ const md5 = async (file: string): Promise<string> =>
     .digest('hex');
 
 function pack(tree: string, file: string, compression: string): void {
-  // Folders are readable by everybody, whatever the umask is here; files have their modes already.
+  // Folders are readable by all users, whatever the umask is here; files have their modes already.
   run('find', [tree, '-type', 'd', '-exec', 'chmod', '755', '{}', '+']);
   run('dpkg-deb', ['--root-owner-group', `-Z${compression}`, '--build', tree, file], {
     ...process.env,

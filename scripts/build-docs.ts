@@ -3,7 +3,7 @@
 // exist, and leaves the existing site alone where the development packages are missing. The program serves the site at /help
 // (src/core/http/pages.ts).
 //
-// For a web server of your own, `npm run build:docs -- --to FOLDER --base /0.3/ --version 0.2=https://docs.example.com/0.2/`
+// For your own web server, `npm run build:docs -- --to FOLDER --base /0.3/ --version 0.2=https://docs.example.com/0.2/`
 // builds it into a new folder, for the path `--base`. Its menu of versions also leads to these addresses.
 import { createHash } from 'node:crypto';
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -51,7 +51,7 @@ async function stage(plan: Plan): Promise<void> {
     );
   }
   await write(join(pages, 'decisions/index.md'), await listOfDecisions(plan));
-  // Pictures are found beside the pages, everything else is copied as it is.
+  // Pictures are found next to the pages, everything else is copied as it is.
   for (const [source, place] of plan.files)
     await write(join(pages, place.endsWith('.png') ? '' : 'public', place), await readFile(join(root, source)));
   await cp(join(root, 'web/src/ui/icon.svg'), join(pages, 'public/icon.svg'));

@@ -35,7 +35,7 @@ const FOREIGN = new Set([
   // Examples: files that a program or a reader makes, placeholders, and a name that we do not use.
   '0080_contract_0_3_0_old_column',
   '0080_contract_0_3_0_old_column.sql',
-  'DATA_DIR/fence.json',
+  'DATA_DIR/restore-guard.json',
   'MESSAGE_ID',
   '_x000D_',
   'REPOSITORY',

@@ -70,7 +70,7 @@ test('every command of a workflow exists', () => {
   expect(isKnown('curl https://example.com')).toBe(false);
 });
 
-test('no command contains an expression: a name that somebody else chose would become part of the command', () => {
+test('no command contains an expression: a name chosen by a third party would become part of the command', () => {
   expect(STEPS.filter(({ step }) => step.run?.includes('${{'))).toEqual([]);
 });
 
@@ -116,7 +116,7 @@ describe.each(WORKFLOWS)('$file', ({ file, workflow, jobs }) => {
     expect(jobs.flatMap(([, { needs = [] }]) => needs).filter((name) => !names.includes(name))).toEqual([]);
   });
 
-  test('has a concurrency group of its own: with that of its caller it would wait for itself', () => {
+  test('has its own concurrency group: with that of its caller it would wait for itself', () => {
     expect(workflow.concurrency.group).toBe(`${basename(file, '.yml')}-\${{ github.ref }}`);
     expect(workflow.concurrency).toHaveProperty('cancel-in-progress');
   });

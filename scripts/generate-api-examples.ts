@@ -1,6 +1,6 @@
 /**
- * Writes src/openapi-examples.json: the answers of the program, after its first start, to the example requests of
- * all operations. An answer that still has its recorded shape is left as it is, so that the file changes only with the
+ * Writes src/openapi-examples.json: the responses of the program, after its first start, to the example requests of
+ * all operations. A response that still has its recorded shape is left as it is, so that the file changes only with the
  * API. Run it before generate-openapi.ts, which reads the file.
  */
 
@@ -29,7 +29,7 @@ const normalise = createNormaliser(Date.now());
 await play(storyOf(stage), operations, stage, (played) => {
   const { step, status, expected, answer } = played;
   const { operation, name } = step;
-  if (status !== expected) faults.push(`${operation}: ${status} in place of ${expected}: ${JSON.stringify(answer)}`);
+  if (status !== expected) faults.push(`${operation}: ${status} instead of ${expected}: ${JSON.stringify(answer)}`);
   if (name !== undefined) return;
   const [now, earlier] = [record(played, normalise), before[operation]];
   after[operation] = earlier !== undefined && sameShape(now, earlier) ? earlier : now;

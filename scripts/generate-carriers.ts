@@ -45,12 +45,12 @@ ${Object.entries(VARIABLES)
   .map(([name, about]) => `| \`{{${name}}}\` | ${about} |`)
   .join('\n')}
 
-**Outcomes.** The first of \`answer.rules\` that fits says what an answer means: ${OUTCOMES.map((one) => `\`${one}\``).join(', ')}.
+**Outcomes.** The first of \`answer.rules\` that fits says what a response means: ${OUTCOMES.map((one) => `\`${one}\``).join(', ')}.
 Otherwise the HTTP status does: 2xx accepted, 401 a fault, 429 throttled, other 3xx and 4xx refused, 408, 409 and 5xx unknown. A
 message whose outcome is unknown, because of such an answer or because none came, is not sent again, except to a carrier
-that recognises our id (\`idempotent\`): it gets the same octets again, up to \`resends\` times.
+that recognises our id (\`idempotent\`): it gets the same bytes again, up to \`resends\` times.
 
-**Places** in answers and callbacks are JSON pointers (\`/messages/0/id\`, also for fields of forms; in \`answer.id\`,
+**Places** in responses and callbacks are JSON pointers (\`/messages/0/id\`, also for fields of forms; in \`answer.id\`,
 \`/messages/*/id\` are those of all parts), headers (\`header:location\`), parameters (\`query:id\`), or marks in a text
 (\`text:ID: *;\`). Of several, with a vertical bar between blanks, the first that has a text counts.
 
@@ -66,7 +66,7 @@ npm run -s heliograph -- connection add http --name local --api-key-file key.txt
   'receipts={"ids":["query:id"],"state":"query:status","states":{"delivered":"DELIVERED","failed":"UNDELIVERABLE"}}'
 \`\`\``;
 
-/** The settings of carriers by HTTP that are objects, with their members. */
+/** The settings of carriers over HTTP that are objects, with their members. */
 const httpObjects = (): string =>
   [
     { name: 'request', fields: settingFields(Request, {}) },

@@ -12,7 +12,7 @@ const DESCRIPTION = new URL('../docs/openapi.json', import.meta.url);
 /** A file in a form is a Blob for the sender; the generator would type it as a string. */
 const FILE = ts.factory.createTypeReferenceNode('Blob');
 
-/** Headers that browsers, or the console for all its requests, add: nobody gives them with a call. */
+/** Headers that browsers, or the console for all its requests, add: callers do not give them. */
 const ADDED_HEADERS: readonly unknown[] = ['X-Heliograph-Console', 'Origin'];
 
 /** Types need no examples, and every program that uses the client would have to read them. */

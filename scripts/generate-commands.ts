@@ -15,7 +15,7 @@ const program = new Command('heliograph');
 const context = { createsEnvFile: () => undefined } as unknown as CommandContext;
 for (const register of COMMANDS) register(program, context);
 
-/** The commands that do something: those without commands of their own. */
+/** Commands without subcommands. */
 function leavesOf(command: Command, path: string): (readonly [string, string])[] {
   const name = `${path}${command.name()}`;
   if (command.name() === 'call' || command.commands.length === 0) {

@@ -33,7 +33,7 @@ const HELP: Readonly<Record<ErrorCode, Help>> = {
     'Add an authenticator app or a passkey first ([second factors](second-factors.md)).',
   ],
   plaintext_refused: [
-    'The request came over the network by HTTP, or the proxy in front does not say that it came by HTTPS.',
+    'The request came over plain HTTP, or the proxy in front does not state that it came over HTTPS.',
     'Use the `https://` address. If a proxy ends TLS, it must send `X-Forwarded-Proto`, and `TRUST_PROXY` must name it ([TLS and proxies](how-to/behind-a-proxy.md#what-a-proxy-must-do)). Replace a key that went over the network in clear.',
   ],
   not_found: [

@@ -1,13 +1,13 @@
 // Writes THIRD-PARTY-NOTICES.md: the packages that the server installs and those that are built into the console and the site of
 // the documentation, with licence and copyright, from package-lock.json and node_modules. --check fails if it is out of date.
-// A package with a licence that is not on the list fails too, so that somebody reads it before it is delivered.
+// A package with a licence that is not on the list fails too, so that a maintainer reads it before it is delivered.
 import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkOrWrite } from './generated-file.ts';
 import { closureOf, type Lock, type Locked, nameOf, serverPackages } from './locked-packages.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-/** Licences that may be delivered beside Apache-2.0. Those of libvips (LGPL) are separate files that anybody can replace. */
+/** Licences that may be delivered next to Apache-2.0. Those of libvips (LGPL) are separate files that any user can replace. */
 const KNOWN =
   /^(MIT|MIT-0|ISC|0BSD|Apache-2\.0|BSD-[23]-Clause|BlueOak-1\.0\.0|Unlicense|CC0-1\.0|OFL-1\.1|LGPL-3\.0-or-later)$/;
 

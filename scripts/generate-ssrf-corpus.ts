@@ -29,7 +29,7 @@ const HOSTILE_4 = [
   '224.0.0.0/4',
   '240.0.0.0/4',
 ];
-/** Addresses of clouds that answer with credentials. */
+/** Addresses of clouds that respond with credentials. */
 const METADATA = [
   '169.254.169.254',
   '169.254.170.2',
@@ -266,12 +266,12 @@ const trickUrls = LOOPBACK.flatMap((host) => [
 
 const NAMED = publics.slice(0, 60);
 const pick = (n: number): string => NAMED[n % NAMED.length] ?? '1.1.1.1';
-/** Answers of a name server: the bad address alone, and among good ones in every position. */
+/** Responses of a name server: the bad address alone, and among good ones in every position. */
 const answers = hostile.flatMap((address, n) => [
   [address],
   n % 2 === 0 ? [pick(n), address] : [address, pick(n), pick(n + 1)],
 ]);
-/** Sequences of answers: good at registration, good for a while, and then bad. */
+/** Sequences of responses: good at registration, good for a while, and then bad. */
 const flips = Array.from({ length: 1200 }, (_, n) => {
   const address = hostile[(n * 7) % hostile.length] ?? '127.0.0.1';
   const bad = [[address], [pick(n + 1), address], [address, pick(n)]][n % 3] ?? [];

@@ -1,5 +1,5 @@
 // Takes the screenshots in docs/images; run by hand after the console has changed (npm run screenshots). Uses a real
-// program on a database of its own with the sandbox carriers, an account full of samples, and the browser of the tests.
+// program on a separate database with the sandbox carriers, an account full of samples, and the browser of the tests.
 
 import { execFile } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';

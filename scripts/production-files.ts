@@ -39,7 +39,7 @@ type Lock = { readonly packages: Readonly<Record<string, { readonly dev?: boolea
 /**
  * Copies what a production installation consists of into a new folder: the program with its console and, where it is built,
  * its documentation, and the packages of this checkout without those of development. Packages of other platforms are not
- * there unless the checkout has them. All files are readable by everybody, whatever the umask of the checkout was.
+ * there unless the checkout has them. All files are readable by all users, whatever the umask of the checkout was.
  * Rejects when the console is not built or packages are missing.
  */
 export async function copyProductionFiles(folder: string): Promise<void> {
@@ -50,7 +50,7 @@ export async function copyProductionFiles(folder: string): Promise<void> {
   await symlink('../node/bin/node', join(folder, 'node_modules/.bin/node'));
 }
 
-/** Packages inside a package are packages of their own. */
+/** Packages inside a package count separately. */
 const isOfPackage = (path: string): boolean => basename(path) !== 'node_modules';
 
 async function productionPackages(): Promise<string[]> {

@@ -177,7 +177,7 @@ describe.each(ROLES)('the role %s', (role) => {
   });
 });
 
-test('every amount in an answer is described as null without the scope money, unless the operation needs it', () => {
+test('every amount in a response is described as null without the scope money, unless the operation needs it', () => {
   const AMOUNT = /^(unit)?price$|cost$|^credit$|^amount$|balance$|(available|frozen)credit$/i;
   const open: string[] = [];
   const visit = (schema: unknown, path: string): void => {

@@ -89,7 +89,7 @@ const OTHER_ANSWERS: Readonly<Record<string, number>> = {
   'GET /api/partner-gateway/v1/session/options': 503,
 };
 
-/** Routes for which 404 means an unknown connection, network or link; and the doors, which only our pages may use. */
+/** Routes for which 404 means an unknown connection, network or link; and the routes without credentials, which only our pages may use. */
 function openAnswer(name: string): number {
   const other = OTHER_ANSWERS[name];
   if (other !== undefined) return other;

@@ -375,7 +375,7 @@ async function open(config: Config, { add: onStop }: Closers): Promise<{ readonl
   return { address };
 }
 
-/** Gives pending requests a moment to be answered, then closes. */
+/** Gives pending requests a moment to get a response, then closes. */
 async function close(server: Server): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));
   server.closeIdleConnections();

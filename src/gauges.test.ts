@@ -47,7 +47,7 @@ test('queue, unknown outcomes, unmatched receipts and binds are labelled with th
   await queueMessages(pool, { connectionId: 1, count: 3 });
   await queueMessages(pool, { connectionId: 2, count: 1 });
   await exec(pool, sql`UPDATE dispatch_chunk SET available_at = now() - interval '1 hour'`);
-  await insertUnknowns(pool, [{ accountId: 1, messageId: newId(), connectionId: 1, reason: 'no answer' }]);
+  await insertUnknowns(pool, [{ accountId: 1, messageId: newId(), connectionId: 1, reason: 'no response' }]);
   const parked = { receipt: { ...receipt('A1'), doneAt: null }, reason: 'unknown', receivedAt: new Date() } as const;
   await insertUnmatched(pool, [{ ...parked, connectionId: 1, retryMs: 0 }]);
   const status = { connectionId: 1, worker: 1, up: true, bindsUp: 1, bindsWanted: 1, fault: null };

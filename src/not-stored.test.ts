@@ -50,7 +50,7 @@ const storageOf = async (call: { method: 'GET'; url: string }, headers: Record<s
   return { ...call, status: answer.statusCode, cache: answer.headers['cache-control'] };
 };
 
-test('no answer of the API may be stored by a cache, whatever the caller shows and whatever its status is', async () => {
+test('no response of the API may be stored by a cache, whatever the caller shows and whatever its status is', async () => {
   const account = await createAccount(pool, { name: 'Acme', plan: 'unlimited', ratePerMinute: 0 });
   const right = await newKey(pool, account, [...SCOPES]);
   const wrong = createHash('sha256').update('nobody').digest('hex');
@@ -64,7 +64,7 @@ test('no answer of the API may be stored by a cache, whatever the caller shows a
   expect(calls.length).toBeGreaterThan(200);
 });
 
-test('nor may the answers for paths and methods that do not exist, and URLs that cannot be read', async () => {
+test('nor may the responses for paths and methods that do not exist, and URLs that cannot be read', async () => {
   const odd = [
     { method: 'GET', url: '/api/partner-gateway/v1/nothing' },
     { method: 'PUT', url: '/api/partner-gateway/v1/session' },
@@ -77,7 +77,7 @@ test('nor may the answers for paths and methods that do not exist, and URLs that
   expect(seen.filter(({ cache }) => cache !== 'no-store')).toEqual([]);
 });
 
-test('the console and the documentation keep the answers by which browsers save requests', async () => {
+test('the console and the documentation keep the responses by which browsers save requests', async () => {
   const seen = [];
   for (const url of ['/', '/docs', '/docs/init.js', '/openapi.json'])
     seen.push((await storageOf({ method: 'GET', url })).cache);

@@ -24,20 +24,20 @@ beforeAll(async () => {
 });
 
 const nameOf = ({ step, status, expected, answer }: Played): string =>
-  `${step.operation}${step.name ? ` (${step.name})` : ''}: ${status} in place of ${expected}: ${JSON.stringify(answer)}`;
+  `${step.operation}${step.name ? ` (${step.name})` : ''}: ${status} instead of ${expected}: ${JSON.stringify(answer)}`;
 
-test('every operation has an example request, and each is answered as expected', () => {
+test('every operation has an example request, and each gets a response as expected', () => {
   const asked = new Set(played.filter(({ step }) => step.name === undefined).map(({ step }) => step.operation));
   expect([...operations.keys()].filter((id) => !asked.has(id))).toEqual([]);
   expect(played.filter(({ status, expected }) => status !== expected).map(nameOf)).toEqual([]);
 });
 
-test('an example that is answered with an error says why', () => {
+test('an example that gets an error says why', () => {
   const errors = played.filter(({ expected }) => expected >= 400);
   expect(errors.filter(({ step }) => step.because === undefined).map(nameOf)).toEqual([]);
 });
 
-test('every answer has the schema that its operation describes', () => {
+test('every response has the schema that its operation describes', () => {
   const ajv = new Ajv({ strict: false, allErrors: true });
   addFormats.default(ajv);
   ajv.addSchema(description, 'api');

@@ -43,7 +43,7 @@ test('every operation is described', () => {
   expect(operations.filter((each) => !each.description).map(({ operationId }) => operationId)).toEqual([]);
 });
 
-test('every request and every answer has an example', () => {
+test('every request and every response has an example', () => {
   const bare = contents.filter(({ media }) => examplesOf(media).length === 0).map(({ name }) => name);
   expect(bare, AGAIN).toEqual([]);
   const shared = Object.entries<Holder>(description.components.responses).filter(([, { content = {} }]) =>
@@ -61,7 +61,7 @@ test('every required parameter has an example', () => {
   expect(bare, AGAIN).toEqual([]);
 });
 
-test('every example has the schema beside it', () => {
+test('every example has the schema next to it', () => {
   const faults = contents
     .filter(({ type, media }) => type === 'application/json' && media.schema !== undefined)
     .flatMap(({ name, media }) => {
@@ -73,7 +73,7 @@ test('every example has the schema beside it', () => {
   expect(faults, AGAIN).toEqual([]);
 });
 
-test('no example shows what a program has made for somebody', () => {
+test('no example shows values that a program generated', () => {
   const text = JSON.stringify(contents.map(({ media }) => examplesOf(media)));
   const keys = new Set(text.match(/pg_live_[\w-]{43}|whsec_[\w+/=]+/g));
   expect(keys.size).toBeLessThanOrEqual(2);

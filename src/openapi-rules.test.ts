@@ -135,7 +135,7 @@ test('the example of a parameter has the type of the parameter', () => {
   expect(faults).toEqual([]);
 });
 
-test('the examples of shared answers have the schema beside them', () => {
+test('the examples of shared responses have the schema next to them', () => {
   const shared: Record<string, Answer> = description.components.responses;
   const faults = Object.entries(shared).flatMap(([name, { content = {} }]) =>
     Object.values(content).flatMap(({ schema = {}, example }) => {
@@ -153,13 +153,13 @@ test('every area is described', () => {
   expect(operations.flatMap(({ operation }) => operation.tags).filter((name) => !known.has(name))).toEqual([]);
 });
 
-test('operations have names of their own, which are identifiers in every language', () => {
+test('operations have unique names, which are identifiers in every language', () => {
   const names = operations.map(({ operation }) => operation.operationId);
   expect(new Set(names).size).toBe(names.length);
   expect(names.filter((name) => !/^[a-z][A-Za-z0-9]*$/.test(name))).toEqual([]);
 });
 
-test('answers are listed by their exact status, with an error for everything but the probes', () => {
+test('responses are listed by their exact status, with an error for everything but the probes', () => {
   const inexact = operations.filter(({ operation }) =>
     Object.keys(operation.responses).some((status) => !/^[2-5]\d\d$/.test(status)),
   );

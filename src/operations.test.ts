@@ -20,7 +20,7 @@ beforeAll(async () => {
   ({ accountId } = await createAccount(pool, { name: 'Acme', plan: 'trial' }));
 });
 
-/** The operations that routes register in plugins of their own, and why they have no command. */
+/** Operations that routes register in separate plugins, and why they have no command. */
 const NO_COMMANDS: Readonly<Record<string, string>> = {
   'GET /api/files/:mediaKey': 'a file is opened by its link',
   'GET /api/partner-gateway/v1/inbox/conversations/stream': 'a stream has no end',
@@ -88,7 +88,7 @@ test('an account may be named by its name where the API takes its id', async () 
   expect((await run('account', 'show', String(accountId))).answer).toMatchObject({ name: 'Acme' });
 });
 
-test('answers are written as tables and as names with values, without what could control a terminal', () => {
+test('responses are written as tables and as names with values, without what could control a terminal', () => {
   const data = [
     { id: 1, lastError: null, name: 'a\u001b[2J', tags: ['x', 'y'] },
     { id: 12, lastError: null, name: 'b', tags: [] },

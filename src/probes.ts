@@ -43,7 +43,7 @@ export const createProbes = (pool: Pool): Probe[] => [
     async check() {
       const found = await findWritability(pool).catch(() => null);
       // With several servers, those that accept no writes are not used: we only know that there is no primary.
-      if (found === null) return { ok: false, detail: 'does not answer, or accepts no writes' };
+      if (found === null) return { ok: false, detail: 'does not respond, or accepts no writes' };
       const { readOnly, waitingCommits } = found;
       if (readOnly) return { ok: false, detail: 'accepts no writes' };
       if (waitingCommits > 0)
@@ -269,7 +269,7 @@ function registerConnectionGauges(registry: Registry, pool: Pool): void {
   gauge('queue_oldest_seconds', 'Age of the oldest due message', async (names) =>
     (await listQueueDepths(pool)).map((q) => ({ connection: nameOf(names, q.connectionId), value: q.oldestSeconds })),
   );
-  gauge('outcomes_unknown', 'Messages written to the carrier that were never answered', async (names) =>
+  gauge('outcomes_unknown', 'Messages written to the carrier that never got a response', async (names) =>
     (await countUnknowns(pool)).map((u) => ({ connection: nameOf(names, u.connectionId), value: u.count })),
   );
   gauge('messages_lost', 'Messages that were in the queue and do not exist: they are not sent', async (names) =>

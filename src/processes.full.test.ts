@@ -53,7 +53,7 @@ const gone = (pids: readonly number[]) => until('the end of all processes', () =
 const ready = (address: string, detail: string) =>
   until(detail, async () => (await ask(`${address}/health/ready`)).text.includes(`"${detail}"`));
 
-test('several processes have one address, one log, and one page of metrics whichever of them answers', async () => {
+test('several processes have one address, one log, and one page of metrics whichever of them responds', async () => {
   const program = await serve();
   await ready(program.address, '2 of 2 run');
   for (let i = 0; i < 6; i += 1) expect((await ask(`${program.address}/health/live`)).status).toBe(200);
@@ -76,7 +76,7 @@ test('several processes have one address, one log, and one page of metrics which
   await gone(program.pids);
 });
 
-test('when one is killed under traffic, the others answer, it is replaced, and what was accepted is delivered', async () => {
+test('when one is killed under traffic, the others respond, it is replaced, and what was accepted is delivered', async () => {
   const program = await serve();
   const accepted = new Set<string>();
   let refused = 0;

@@ -46,7 +46,7 @@ function fieldsOf(schema: unknown, seen = new Set<unknown>()): string[] {
   return [...Object.keys(properties ?? {}), ...parts.flatMap((part) => fieldsOf(part, seen))];
 }
 
-test('an answer that holds a secret is repeated only to its own caller', () => {
+test('a response that holds a secret is repeated only to its own caller', () => {
   const secret = routes.filter(({ fields }) => fields.length > 0);
   expect(secret.length).toBeGreaterThan(7);
   const unmarked = secret.filter(({ marked, operationId }) => !marked && !NEVER_STORED.has(operationId));

@@ -387,8 +387,8 @@ function openSmpp({ config, pool, log, limits, metrics, onStop }: Parts) {
       if (!isWanted) return;
       onStop('SMPP sends', limiter.close);
       const { maxScheduleDays } = config;
-      const { passedTags, strangersPerMinute } = config.smpp;
-      const limited = { limits, limiter, maxScheduleDays, passedTags, strangersPerMinute };
+      const { passedTags, unboundPerMinute } = config.smpp;
+      const limited = { limits, limiter, maxScheduleDays, passedTags, unboundPerMinute };
       const options = { listen: config.smpp, pool, accept, clock: systemClock, ...limited };
       const count = countUnreadable(metrics);
       const started = await startSmppServer({

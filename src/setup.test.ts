@@ -53,12 +53,12 @@ test('an empty machine gets settings, account and carrier; a second run changes 
   expect(await countAccounts(pool)).toBe(1);
 });
 
-test('an answer that does not fit is refused by its option, before anything is written', async () => {
+test('an invalid value is rejected with its option, before anything is written', async () => {
   const { file, setUp } = await newPlace();
   for (const [option, answer, sentence] of [
     ['--public-url', 'http://a.example', '--public-url: must begin with https://'],
     ['--credit', 'much', '--credit: must be a number of 0 or more'],
-    ['--database-url', 'postgres://u:hidden@127.0.0.1:1/db', 'Nothing answers at the address'],
+    ['--database-url', 'postgres://u:hidden@127.0.0.1:1/db', 'Nothing responds at the address'],
   ] as const) {
     const { code, stderr } = await setUp(option, answer);
     expect([code, stderr]).toEqual([1, expect.stringContaining(sentence)]);

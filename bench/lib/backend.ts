@@ -16,9 +16,9 @@ export type Backend = AsyncDisposable & {
   readonly db: pg.Client;
   /** Stops the gateway and its PostgreSQL. The data stay until the disposal. */
   stop(): Promise<void>;
-  /** Sends a request under /api/partner-gateway/v1 and returns the answer. Throws unless it succeeds. */
+  /** Sends a request under /api/partner-gateway/v1 and returns the response. Throws unless it succeeds. */
   call<T>(method: string, path: string, body?: object): Promise<T>;
-  /** Returns the time in ms that a GET takes, until the answer is read completely. */
+  /** Returns the time in ms that a GET takes, until the response is read completely. */
   time(path: string): Promise<number>;
 };
 

@@ -19,7 +19,7 @@ type Dump = { readonly table: string; readonly columns: string; readonly rows: n
 export async function copyRate(
   connectionString: string,
 ): Promise<{ messagesPerSecond: number; messageRowsPerSecond: number }> {
-  // A connection of its own: COPY does not work over one that pipelines.
+  // A separate connection: COPY does not work over one that pipelines.
   const client = new pg.Client({ connectionString });
   await client.connect();
   const messages = await dump(client, 'message');

@@ -4,7 +4,7 @@ import { startSandboxRbm } from '../../src/sandbox/rbm-server.ts';
 import { WHATSAPP_TEMPLATES } from '../../src/sandbox/sandbox.ts';
 
 /**
- * The sandbox's WhatsApp and RCS networks, and a web service for SMS, in a process of their own. They take messages as fast as they can and send no
+ * The sandbox's WhatsApp and RCS networks, and a web service for SMS, in a separate process. They take messages as fast as they can and send no
  * status events. Prints their addresses and credentials as one line of JSON.
  */
 const graph = await startSandboxGraph({

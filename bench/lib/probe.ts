@@ -34,7 +34,7 @@ export async function workOf(dataDir: string): Promise<Work> {
 
 /**
  * `node --import` loads this module before the program, into the processes that it forks, too. It counts what the process
- * does, and answers each connection to a socket in the data folder.
+ * does, and responds to each connection to a socket in the data folder.
  */
 function answerBench(dataDir: string): void {
   const statements = countStatements();

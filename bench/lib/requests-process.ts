@@ -13,7 +13,7 @@ export type Requests = {
   readonly body: string;
   readonly first: number;
   readonly count: number;
-  /** The status that each answer must have. */
+  /** The status that each response must have. */
   readonly status: number;
   /** 64 unless given. */
   readonly sockets?: number;
@@ -26,8 +26,8 @@ const PLACE = '{to}';
 const numberOf = (n: number): string => destinationOf(n).slice(1);
 
 /**
- * Sends requests from a separate process over sockets that stay open, each the next as soon as it has an answer.
- * Resolves when all have theirs. Throws when an answer has another status.
+ * Sends requests from a separate process over sockets that stay open, each the next as soon as it has a response.
+ * Resolves when all have theirs. Throws when a response has another status.
  */
 export async function sendRequests(requests: Requests): Promise<void> {
   const child = fork(import.meta.filename, [JSON.stringify(requests)], { execArgv: [] });
@@ -76,7 +76,7 @@ function textOf({ target, method, headers, body }: Requests, host: string): stri
   return [`${method} ${target} HTTP/1.1`, ...lines, '', body].join('\r\n');
 }
 
-/** Sends one request; resolves when its answer is complete. Answers must state their length. */
+/** Sends one request; resolves when its response is complete. Responses must state their length. */
 function exchange(socket: Socket, request: string, status: number): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   let answer = '';
@@ -87,7 +87,7 @@ function exchange(socket: Socket, request: string, status: number): Promise<void
     const length = Number(/content-length: *(\d+)/i.exec(answer.slice(0, head))?.[1]);
     if (answer.length < head + 4 + length) return;
     if (answer.startsWith(`HTTP/1.1 ${status} `)) resolve();
-    else reject(new Error(`unexpected answer: ${answer}`));
+    else reject(new Error(`unexpected response: ${answer}`));
   };
   const onClose = (): void => reject(new Error(`the server closed the connection: ${answer}`));
   socket.on('data', onData).once('close', onClose).write(request);

@@ -13,9 +13,9 @@ export type Sent = { readonly times: number[]; readonly ids: string[] };
 const FIRST_DESTINATION = 5_000_000;
 
 /**
- * Starts a process that sends one-time codes at a steady rate, whatever the answers take: each time counts from the moment
+ * Starts a process that sends one-time codes at a steady rate, whatever the responses take: each time counts from the moment
  * when the request was due, so that a stall counts for all requests that it held up. Returns a function that ends the
- * series, waits for its last answers and returns what it has measured. Throws unless each message was accepted.
+ * series, waits for its last responses and returns what it has measured. Throws unless each message was accepted.
  */
 export async function startSingles(singles: Singles): Promise<() => Promise<Sent>> {
   const child = fork(import.meta.filename, [JSON.stringify(singles)], { execArgv: [] });
@@ -53,7 +53,7 @@ function post({ url, apiKey }: Singles, agent: Agent, n: number, dueAt: number):
     response.on('end', () => {
       const { messageId, results } = JSON.parse(text) as { messageId: string; results?: { accepted: boolean }[] };
       if (results?.[0]?.accepted) resolve({ ms: performance.now() - dueAt, id: messageId });
-      else reject(new Error(`a single send was answered ${response.statusCode}: ${text}`));
+      else reject(new Error(`a single send got ${response.statusCode}: ${text}`));
     });
   })
     .on('error', reject)

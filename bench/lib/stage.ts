@@ -13,7 +13,7 @@ const POLL_MS = 50;
 const WINDOW = '1000';
 const DEADLINE_MS = 300_000;
 
-/** A gateway and a carrier, each in a process of its own, on a fresh durable database. */
+/** A gateway and a carrier, each in a separate process, on a fresh durable database. */
 export type Stage = Backend & {
   readonly carrier: Running;
   /** A pool for the bench on the gateway's database. */

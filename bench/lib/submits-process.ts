@@ -4,13 +4,13 @@ import { connect, type Socket } from 'node:net';
 import { createFrameReader } from '../../src/smpp/link.ts';
 import { EMPTY_MESSAGE, encodePdu } from '../../src/smpp/pdu.ts';
 
-/** Submits of one customer by SMPP, each to the same number. */
+/** Submits of one customer over SMPP, each to the same number. */
 export type Submits = {
   readonly port: number;
   readonly systemId: string;
   readonly password: string;
   readonly binds: number;
-  /** Submits without an answer on each bind. */
+  /** Submits without a response on each bind. */
   readonly window: number;
   readonly seconds: number;
   /** Submits a second; null: as many as the windows let through. */
@@ -30,7 +30,7 @@ const TICK_MS = 2;
 const HEADER = { status: 8, sequence: 12 } as const;
 const SUBMIT_RESP = 0x80000004;
 
-/** Sends submits from a process of its own. Resolves when the time is over and all are answered. Throws when it cannot bind. */
+/** Sends submits from a separate process. Resolves when the time is over and all have a response. Throws when it cannot bind. */
 export async function sendSubmits(submits: Submits): Promise<Submitted> {
   const child = fork(import.meta.filename, [JSON.stringify(submits)], { execArgv: [] });
   const [result] = (await once(child, 'message')) as [Submitted | { readonly failure: string }];

@@ -15,8 +15,8 @@ export type ReceiverProcess = {
 };
 
 /**
- * Starts a receiver in a process of its own, by default with TLS. It acknowledges at once, except under /dead, which it
- * never answers.
+ * Starts a receiver in a separate process, by default with TLS. It acknowledges immediately, except under /dead, which it
+ * never responds.
  */
 export async function startReceiver(scheme: 'https' | 'http' = 'https'): Promise<ReceiverProcess> {
   const child = fork(import.meta.filename, [scheme], { execArgv: [] });

@@ -7,7 +7,7 @@ import { type ReceiverProcess, startReceiver } from './webhook-receiver.ts';
 
 export type WebhookStage = AsyncDisposable & { readonly stage: Stage; readonly receiver: ReceiverProcess };
 
-/** Starts a receiver of webhooks with TLS in a process of its own, and a stage that may post to it and trusts its certificate. */
+/** Starts a receiver of webhooks with TLS in a separate process, and a stage that may post to it and trusts its certificate. */
 export async function openWebhookStage(): Promise<WebhookStage> {
   await using opened = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'heliograph-bench-ca-'));

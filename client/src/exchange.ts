@@ -53,14 +53,14 @@ async function attempt(
   signal: AbortSignal,
 ): Promise<Response | Failure> {
   const timeout = new AbortController();
-  const timer = setTimeout(() => timeout.abort(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
+  const timer = setTimeout(() => timeout.abort(new Error(`no response within ${timeoutMs} ms`)), timeoutMs);
   try {
     const response = await fetch(new Request(request, { signal: AbortSignal.any([signal, timeout.signal]) }));
     return response.ok ? await readJson(response) : await failureOf(response);
   } catch (cause) {
     if (signal.aborted) throw cause;
     const reason = cause instanceof Error ? cause.message : String(cause);
-    return { status: 0, message: `No answer from ${new URL(request.url).origin}: ${reason}`, cause };
+    return { status: 0, message: `No response from ${new URL(request.url).origin}: ${reason}`, cause };
   } finally {
     clearTimeout(timer);
   }

@@ -1257,7 +1257,7 @@ export interface paths {
         };
         /**
          * List the recipients of a campaign
-         * @description Each with the status of its messages. Before the confirmation these are the recipients that calculateGoal counted, PENDING or SKIPPED, with those that are not valid; there are none while the goal is stale.
+         * @description Each with the status of its messages. Before the confirmation these are the recipients that calculateGoal counted, PENDING or SKIPPED, with those that are not valid; there are none until calculateGoal is called again after a change.
          *
          *     Scope: `campaigns` (read). Roles: viewer, sender, manager, admin.
          */
@@ -9953,7 +9953,7 @@ export interface operations {
                     tlvs?: {
                         tag: string;
                         /**
-                         * @description Form of the value: `cstring` (default), `octets` in hexadecimal, or an unsigned integer.
+                         * @description Form of the value: `cstring` (default), `octets` (bytes in hexadecimal), or an unsigned integer.
                          * @enum {string}
                          */
                         type?: "cstring" | "octets" | "int8" | "int16" | "int32";
@@ -10011,7 +10011,7 @@ export interface operations {
                     tlvs?: {
                         tag: string;
                         /**
-                         * @description Form of the value: `cstring` (default), `octets` in hexadecimal, or an unsigned integer.
+                         * @description Form of the value: `cstring` (default), `octets` (bytes in hexadecimal), or an unsigned integer.
                          * @enum {string}
                          */
                         type?: "cstring" | "octets" | "int8" | "int16" | "int32";
@@ -13237,7 +13237,7 @@ export interface operations {
                             tlvs: {
                                 tag: string;
                                 /**
-                                 * @description Form of the value: `cstring` (default), `octets` in hexadecimal, or an unsigned integer.
+                                 * @description Form of the value: `cstring` (default), `octets` (bytes in hexadecimal), or an unsigned integer.
                                  * @enum {string}
                                  */
                                 type?: "cstring" | "octets" | "int8" | "int16" | "int32";
@@ -13249,7 +13249,7 @@ export interface operations {
                                 country: string;
                                 /** @description The state, such as US-TX, as far as the numbers show one. */
                                 region: string | null;
-                                /** @description Recipients, as the goal counts them. */
+                                /** @description Recipients, as calculateGoal counts them. */
                                 count: number;
                                 /**
                                  * Format: date-time
@@ -13400,7 +13400,7 @@ export interface operations {
                     tlvs?: {
                         tag: string;
                         /**
-                         * @description Form of the value: `cstring` (default), `octets` in hexadecimal, or an unsigned integer.
+                         * @description Form of the value: `cstring` (default), `octets` (bytes in hexadecimal), or an unsigned integer.
                          * @enum {string}
                          */
                         type?: "cstring" | "octets" | "int8" | "int16" | "int32";
@@ -13479,7 +13479,7 @@ export interface operations {
                         tlvs: {
                             tag: string;
                             /**
-                             * @description Form of the value: `cstring` (default), `octets` in hexadecimal, or an unsigned integer.
+                             * @description Form of the value: `cstring` (default), `octets` (bytes in hexadecimal), or an unsigned integer.
                              * @enum {string}
                              */
                             type?: "cstring" | "octets" | "int8" | "int16" | "int32";
@@ -13491,7 +13491,7 @@ export interface operations {
                             country: string;
                             /** @description The state, such as US-TX, as far as the numbers show one. */
                             region: string | null;
-                            /** @description Recipients, as the goal counts them. */
+                            /** @description Recipients, as calculateGoal counts them. */
                             count: number;
                             /**
                              * Format: date-time
@@ -13658,7 +13658,7 @@ export interface operations {
                         tlvs: {
                             tag: string;
                             /**
-                             * @description Form of the value: `cstring` (default), `octets` in hexadecimal, or an unsigned integer.
+                             * @description Form of the value: `cstring` (default), `octets` (bytes in hexadecimal), or an unsigned integer.
                              * @enum {string}
                              */
                             type?: "cstring" | "octets" | "int8" | "int16" | "int32";
@@ -13670,7 +13670,7 @@ export interface operations {
                             country: string;
                             /** @description The state, such as US-TX, as far as the numbers show one. */
                             region: string | null;
-                            /** @description Recipients, as the goal counts them. */
+                            /** @description Recipients, as calculateGoal counts them. */
                             count: number;
                             /**
                              * Format: date-time
@@ -13816,7 +13816,7 @@ export interface operations {
                     tlvs?: {
                         tag: string;
                         /**
-                         * @description Form of the value: `cstring` (default), `octets` in hexadecimal, or an unsigned integer.
+                         * @description Form of the value: `cstring` (default), `octets` (bytes in hexadecimal), or an unsigned integer.
                          * @enum {string}
                          */
                         type?: "cstring" | "octets" | "int8" | "int16" | "int32";
@@ -13895,7 +13895,7 @@ export interface operations {
                         tlvs: {
                             tag: string;
                             /**
-                             * @description Form of the value: `cstring` (default), `octets` in hexadecimal, or an unsigned integer.
+                             * @description Form of the value: `cstring` (default), `octets` (bytes in hexadecimal), or an unsigned integer.
                              * @enum {string}
                              */
                             type?: "cstring" | "octets" | "int8" | "int16" | "int32";
@@ -13907,7 +13907,7 @@ export interface operations {
                             country: string;
                             /** @description The state, such as US-TX, as far as the numbers show one. */
                             region: string | null;
-                            /** @description Recipients, as the goal counts them. */
+                            /** @description Recipients, as calculateGoal counts them. */
                             count: number;
                             /**
                              * Format: date-time
@@ -14096,7 +14096,7 @@ export interface operations {
                         tlvs: {
                             tag: string;
                             /**
-                             * @description Form of the value: `cstring` (default), `octets` in hexadecimal, or an unsigned integer.
+                             * @description Form of the value: `cstring` (default), `octets` (bytes in hexadecimal), or an unsigned integer.
                              * @enum {string}
                              */
                             type?: "cstring" | "octets" | "int8" | "int16" | "int32";
@@ -14108,7 +14108,7 @@ export interface operations {
                             country: string;
                             /** @description The state, such as US-TX, as far as the numbers show one. */
                             region: string | null;
-                            /** @description Recipients, as the goal counts them. */
+                            /** @description Recipients, as calculateGoal counts them. */
                             count: number;
                             /**
                              * Format: date-time
@@ -14318,7 +14318,7 @@ export interface operations {
                         tlvs: {
                             tag: string;
                             /**
-                             * @description Form of the value: `cstring` (default), `octets` in hexadecimal, or an unsigned integer.
+                             * @description Form of the value: `cstring` (default), `octets` (bytes in hexadecimal), or an unsigned integer.
                              * @enum {string}
                              */
                             type?: "cstring" | "octets" | "int8" | "int16" | "int32";
@@ -14330,7 +14330,7 @@ export interface operations {
                             country: string;
                             /** @description The state, such as US-TX, as far as the numbers show one. */
                             region: string | null;
-                            /** @description Recipients, as the goal counts them. */
+                            /** @description Recipients, as calculateGoal counts them. */
                             count: number;
                             /**
                              * Format: date-time
@@ -14482,7 +14482,7 @@ export interface operations {
                     tlvs?: {
                         tag: string;
                         /**
-                         * @description Form of the value: `cstring` (default), `octets` in hexadecimal, or an unsigned integer.
+                         * @description Form of the value: `cstring` (default), `octets` (bytes in hexadecimal), or an unsigned integer.
                          * @enum {string}
                          */
                         type?: "cstring" | "octets" | "int8" | "int16" | "int32";
@@ -14563,7 +14563,7 @@ export interface operations {
                         tlvs: {
                             tag: string;
                             /**
-                             * @description Form of the value: `cstring` (default), `octets` in hexadecimal, or an unsigned integer.
+                             * @description Form of the value: `cstring` (default), `octets` (bytes in hexadecimal), or an unsigned integer.
                              * @enum {string}
                              */
                             type?: "cstring" | "octets" | "int8" | "int16" | "int32";
@@ -14575,7 +14575,7 @@ export interface operations {
                             country: string;
                             /** @description The state, such as US-TX, as far as the numbers show one. */
                             region: string | null;
-                            /** @description Recipients, as the goal counts them. */
+                            /** @description Recipients, as calculateGoal counts them. */
                             count: number;
                             /**
                              * Format: date-time
@@ -14735,7 +14735,7 @@ export interface operations {
                         tlvs: {
                             tag: string;
                             /**
-                             * @description Form of the value: `cstring` (default), `octets` in hexadecimal, or an unsigned integer.
+                             * @description Form of the value: `cstring` (default), `octets` (bytes in hexadecimal), or an unsigned integer.
                              * @enum {string}
                              */
                             type?: "cstring" | "octets" | "int8" | "int16" | "int32";
@@ -14747,7 +14747,7 @@ export interface operations {
                             country: string;
                             /** @description The state, such as US-TX, as far as the numbers show one. */
                             region: string | null;
-                            /** @description Recipients, as the goal counts them. */
+                            /** @description Recipients, as calculateGoal counts them. */
                             count: number;
                             /**
                              * Format: date-time
@@ -14904,7 +14904,7 @@ export interface operations {
                         tlvs: {
                             tag: string;
                             /**
-                             * @description Form of the value: `cstring` (default), `octets` in hexadecimal, or an unsigned integer.
+                             * @description Form of the value: `cstring` (default), `octets` (bytes in hexadecimal), or an unsigned integer.
                              * @enum {string}
                              */
                             type?: "cstring" | "octets" | "int8" | "int16" | "int32";
@@ -14916,7 +14916,7 @@ export interface operations {
                             country: string;
                             /** @description The state, such as US-TX, as far as the numbers show one. */
                             region: string | null;
-                            /** @description Recipients, as the goal counts them. */
+                            /** @description Recipients, as calculateGoal counts them. */
                             count: number;
                             /**
                              * Format: date-time
@@ -15073,7 +15073,7 @@ export interface operations {
                         tlvs: {
                             tag: string;
                             /**
-                             * @description Form of the value: `cstring` (default), `octets` in hexadecimal, or an unsigned integer.
+                             * @description Form of the value: `cstring` (default), `octets` (bytes in hexadecimal), or an unsigned integer.
                              * @enum {string}
                              */
                             type?: "cstring" | "octets" | "int8" | "int16" | "int32";
@@ -15085,7 +15085,7 @@ export interface operations {
                             country: string;
                             /** @description The state, such as US-TX, as far as the numbers show one. */
                             region: string | null;
-                            /** @description Recipients, as the goal counts them. */
+                            /** @description Recipients, as calculateGoal counts them. */
                             count: number;
                             /**
                              * Format: date-time
@@ -15315,7 +15315,7 @@ export interface operations {
                         tlvs: {
                             tag: string;
                             /**
-                             * @description Form of the value: `cstring` (default), `octets` in hexadecimal, or an unsigned integer.
+                             * @description Form of the value: `cstring` (default), `octets` (bytes in hexadecimal), or an unsigned integer.
                              * @enum {string}
                              */
                             type?: "cstring" | "octets" | "int8" | "int16" | "int32";
@@ -15327,7 +15327,7 @@ export interface operations {
                             country: string;
                             /** @description The state, such as US-TX, as far as the numbers show one. */
                             region: string | null;
-                            /** @description Recipients, as the goal counts them. */
+                            /** @description Recipients, as calculateGoal counts them. */
                             count: number;
                             /**
                              * Format: date-time
@@ -17991,7 +17991,7 @@ export interface operations {
                         };
                         /** @description As given with the send. */
                         tags?: string[];
-                        /** @description True if it was sent again because the first submit was never answered: the person may receive it twice. */
+                        /** @description True if it was sent again because the first submit never got a response: the person may receive it twice. */
                         possibleDuplicate: boolean;
                         errorCode: string | null;
                         errorMessage: string | null;
@@ -18060,7 +18060,7 @@ export interface operations {
                         };
                         /** @description As given with the send. */
                         tags?: string[];
-                        /** @description True if it was sent again because the first submit was never answered: the person may receive it twice. */
+                        /** @description True if it was sent again because the first submit never got a response: the person may receive it twice. */
                         possibleDuplicate: boolean;
                         errorCode: string | null;
                         errorMessage: string | null;
@@ -18249,7 +18249,7 @@ export interface operations {
                             /** @description The number of the attempt, from 1. */
                             attempt?: number;
                             /**
-                             * @description The outcome of an ATTEMPT; UNKNOWN when it was submitted and never answered. For a REVOKE: REFUSED or UNKNOWN.
+                             * @description The outcome of an ATTEMPT; UNKNOWN when it was submitted and never got a response. For a REVOKE: REFUSED or UNKNOWN.
                              * @enum {string}
                              */
                             outcome?: "ACCEPTED" | "REFUSED" | "RETRY" | "UNKNOWN";
@@ -18351,7 +18351,7 @@ export interface operations {
                         };
                         /** @description As given with the send. */
                         tags?: string[];
-                        /** @description True if it was sent again because the first submit was never answered: the person may receive it twice. */
+                        /** @description True if it was sent again because the first submit never got a response: the person may receive it twice. */
                         possibleDuplicate: boolean;
                         errorCode: string | null;
                         errorMessage: string | null;
@@ -18437,7 +18437,7 @@ export interface operations {
                             };
                             /** @description As given with the send. */
                             tags?: string[];
-                            /** @description True if it was sent again because the first submit was never answered: the person may receive it twice. */
+                            /** @description True if it was sent again because the first submit never got a response: the person may receive it twice. */
                             possibleDuplicate: boolean;
                             errorCode: string | null;
                             errorMessage: string | null;

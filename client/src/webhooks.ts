@@ -23,7 +23,7 @@ export type WebhookEvent =
   | StatusEvent
   | EndpointEvent;
 
-/** A callback that is not from your Heliograph, or is too old. Answer it with 400 or 401. */
+/** A callback that is not from your Heliograph, or is too old. Respond with 400 or 401. */
 export class WebhookError extends Error {
   constructor(message: string) {
     super(message);
@@ -59,7 +59,7 @@ export async function verifyWebhook(
   const body = typeof rawBody === 'string' ? rawBody : new TextDecoder().decode(rawBody);
   const content = new TextEncoder().encode(`${id}.${timestamp}.${body}`);
   if (!(await isSigned(content, signatures, [secrets].flat()))) throw new WebhookError('The signature is not valid');
-  // Checked after the signature: nobody without the secret learns anything about our clock.
+  // Checked after the signature: clients without the secret learn nothing about our clock.
   if (!(Math.abs(Date.now() / 1000 - Number(timestamp)) <= toleranceSeconds))
     throw new WebhookError('The callback is too old, or a clock is wrong');
   const event: WebhookEvent = JSON.parse(body);

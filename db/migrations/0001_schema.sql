@@ -286,10 +286,10 @@ CREATE TABLE campaign (
   quiet_hours jsonb,
   rate integer,
   version bigint DEFAULT 1 NOT NULL,
-  goal jsonb,
-  goal_version bigint,
-  goal_list_versions bigint[],
-  goal_at timestamp with time zone,
+  audience jsonb,
+  audience_version bigint,
+  audience_list_versions bigint[],
+  audience_at timestamp with time zone,
   total_destinations bigint DEFAULT 0 NOT NULL,
   estimated_micros bigint DEFAULT 0 NOT NULL,
   reserved_micros bigint DEFAULT 0 NOT NULL,
@@ -343,7 +343,7 @@ CREATE TABLE campaign_batch (
   account_id bigint NOT NULL,
   campaign_id bigint NOT NULL,
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
-  hop smallint NOT NULL,
+  fallback_number smallint NOT NULL,
   channel smallint NOT NULL,
   country text NOT NULL,
   first_destination text COLLATE "C" NOT NULL,
@@ -384,24 +384,24 @@ CREATE POLICY tenant ON campaign_draft AS PERMISSIVE FOR ALL TO public USING ((a
 
 COMMENT ON TABLE campaign_draft IS 'facts';
 
-CREATE TABLE campaign_hop (
+CREATE TABLE campaign_fallback (
   account_id bigint NOT NULL,
   campaign_id bigint NOT NULL,
   destination text COLLATE "C" NOT NULL,
-  hop smallint NOT NULL,
+  fallback_number smallint NOT NULL,
   message_id uuid NOT NULL,
   reason text NOT NULL,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   from_channel text DEFAULT ''::text NOT NULL,
   deliveries smallint DEFAULT 0 NOT NULL,
-  CONSTRAINT campaign_hop_pkey PRIMARY KEY (account_id, campaign_id, destination, hop)
+  CONSTRAINT campaign_fallback_pkey PRIMARY KEY (account_id, campaign_id, destination, fallback_number)
 );
 
-ALTER TABLE campaign_hop ENABLE ROW LEVEL SECURITY;
+ALTER TABLE campaign_fallback ENABLE ROW LEVEL SECURITY;
 
-CREATE POLICY tenant ON campaign_hop AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+CREATE POLICY tenant ON campaign_fallback AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 
-COMMENT ON TABLE campaign_hop IS 'facts';
+COMMENT ON TABLE campaign_fallback IS 'facts';
 
 CREATE TABLE campaign_job (
   campaign_id bigint NOT NULL,
@@ -1124,29 +1124,6 @@ ALTER TABLE export ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON export AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 
 COMMENT ON TABLE export IS 'facts';
-
-CREATE TABLE fence (
-  one boolean DEFAULT true NOT NULL,
-  state text DEFAULT 'new'::text NOT NULL,
-  reason text,
-  since timestamp with time zone DEFAULT now() NOT NULL,
-  decided_by text,
-  CONSTRAINT fence_pkey PRIMARY KEY (one),
-  CONSTRAINT fence_one_check CHECK (one),
-  CONSTRAINT fence_state_check CHECK ((state = ANY (ARRAY['new'::text, 'open'::text, 'paused'::text, 'confirmed'::text])))
-);
-
-COMMENT ON TABLE fence IS 'queue';
-
-CREATE TABLE fence_machine (
-  machine uuid NOT NULL,
-  generation bigint NOT NULL,
-  owner bigint NOT NULL,
-  seen_at timestamp with time zone DEFAULT now() NOT NULL,
-  CONSTRAINT fence_machine_pkey PRIMARY KEY (machine)
-);
-
-COMMENT ON TABLE fence_machine IS 'queue';
 
 CREATE TABLE free_allowance (
   sender text NOT NULL,
@@ -2236,6 +2213,29 @@ CREATE TABLE registered_sender (
 );
 
 COMMENT ON TABLE registered_sender IS 'shared';
+
+CREATE TABLE restore_guard (
+  one boolean DEFAULT true NOT NULL,
+  state text DEFAULT 'new'::text NOT NULL,
+  reason text,
+  since timestamp with time zone DEFAULT now() NOT NULL,
+  decided_by text,
+  CONSTRAINT restore_guard_pkey PRIMARY KEY (one),
+  CONSTRAINT restore_guard_one_check CHECK (one),
+  CONSTRAINT restore_guard_state_check CHECK ((state = ANY (ARRAY['new'::text, 'open'::text, 'paused'::text, 'confirmed'::text])))
+);
+
+COMMENT ON TABLE restore_guard IS 'queue';
+
+CREATE TABLE restore_guard_machine (
+  machine uuid NOT NULL,
+  generation bigint NOT NULL,
+  owner bigint NOT NULL,
+  seen_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT restore_guard_machine_pkey PRIMARY KEY (machine)
+);
+
+COMMENT ON TABLE restore_guard_machine IS 'queue';
 
 CREATE TABLE route (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -3546,7 +3546,7 @@ GRANT ALL ON FUNCTION search_inbox_messages(words text, most integer) TO heliogr
 GRANT ALL ON FUNCTION take_mail(whose bytea, per_hour integer, per_day integer) TO heliograph_tenant;
 GRANT USAGE ON SEQUENCE webhook_outbox_id_seq TO heliograph_tenant;
 GRANT SELECT, INSERT, UPDATE, DELETE ON
-  api_key, api_key_value, bulk_request, campaign, campaign_batch, campaign_draft, campaign_hop, campaign_job,
+  api_key, api_key_value, bulk_request, campaign, campaign_batch, campaign_draft, campaign_fallback, campaign_job,
   campaign_lane, campaign_minute, campaign_outcome, campaign_policy, campaign_recipient, campaign_run,
   canned_answer, client_message_id, contact, contact_activity, contact_book, contact_import, contact_import_chunk,
   contact_import_reject, contact_list, contact_list_member, contact_upload,
@@ -3588,5 +3588,5 @@ GRANT INSERT (account_id, user_id, token_hash, address, user_agent, method), UPD
 INSERT INTO price (channel, unit_micros, per_part, refund_undelivered)
 VALUES ('SMS', 35000, true, false), ('RCS', 50000, false, true), ('WHATSAPP', 60000, false, true);
 INSERT INTO expiry_progress VALUES (now());
-INSERT INTO fence DEFAULT VALUES;
+INSERT INTO restore_guard DEFAULT VALUES;
 INSERT INTO alert_evaluation (evaluated_at) VALUES (now() - interval '1 day');

@@ -25,7 +25,7 @@ test('a command of an installed service has the settings of its file, and its ar
   const env = { HELIOGRAPH_HOME: ROOT, HELIOGRAPH_ENV_FILE: file, HELIOGRAPH_USER: 'no-such-user' };
   const { code, stdout, stderr } = await run(['account', 'create', '--name', 'Two  words'], env);
   expect([code, stdout]).toEqual([1, '']);
-  expect(stderr).toMatch(/^Database: installed at 127\.0\.0\.1:1\nNothing answers at the address in DATABASE_URL/);
+  expect(stderr).toMatch(/^Database: installed at 127\.0\.0\.1:1\nNothing responds at the address in DATABASE_URL/);
   expect((await run(['account', 'create', '--name'], env)).stderr).toContain("option '--name <name>' argument missing");
 });
 

@@ -29,7 +29,7 @@ async function pack(folder: string): Promise<Pack> {
   return packed;
 }
 
-/** Unpacks it as npm does, beside the packages of this checkout, and returns its command. */
+/** Unpacks it as npm does, next to the packages of this checkout, and returns its command. */
 async function install(folder: string, { filename }: Pack): Promise<string> {
   const packages = join(folder, 'node_modules');
   const own = join(packages, packageJson.name);

@@ -129,7 +129,7 @@ describe.skipIf(missing !== undefined)('the PostgreSQL servers of ha.yaml', () =
     }
   });
 
-  test('init does not create a second database beside the first one', async () => {
+  test('init does not create a second database next to the first one', async () => {
     await stop('postgres-3');
     await server('postgres-3').removeVolume();
     const init = server('postgres-3').run('init');
@@ -177,7 +177,7 @@ describe.skipIf(missing !== undefined)('the PostgreSQL servers of ha.yaml', () =
     await expectNothingLost();
   });
 
-  test('the old primary does not start beside the new one, and comes back as a standby without its data', async () => {
+  test('the old primary does not start next to the new one, and comes back as a standby without its data', async () => {
     const refused = server('postgres-1').up();
     expect(await refused.ended).toBe(1);
     expect(refused.output()).toContain('Remove its volume');

@@ -29,7 +29,7 @@ const EXAMPLE = readEnvironmentFile(join(HERE, 'heliograph.env'));
 /** Words of a command line; ours have no quotes. */
 const wordsOf = (line: string): string[] => line.split(' ').filter((word) => word !== '');
 
-/** A unit file for this checkout instead of /opt/heliograph, in a folder of its own. */
+/** A unit file for this checkout instead of /opt/heliograph, in its own folder. */
 async function unitHere(file: string, instance = ''): Promise<string> {
   const folder = await temporaryFolder('heliograph-unit-');
   onTestFinished(() => rm(folder, { recursive: true }));

@@ -60,7 +60,7 @@ describe.skipIf(missing !== undefined)('Caddy with the Caddyfile of the guide', 
   test.each(['/metrics', '/metrics/', '/METRICS', '/health/ready', '/health/live', '//metrics', '/%6detrics'])(
     '%s is not for the public',
     async (path) => {
-      // Caddy's own answer: the program would send its page, or an error with a body.
+      // Caddy's own response: the program would send its page, or an error with a body.
       expect(await client.request('GET', path)).toMatchObject({ status: 404, body: '' });
     },
   );

@@ -125,7 +125,7 @@ async function prove(run: Run, size: Size): Promise<Findings> {
 
 type Sending = { readonly apiKey: string; readonly messages: number };
 
-/** Sends each message until it is answered; returns the ids of the answers and how many requests failed. */
+/** Sends each message until it gets a response; returns the ids of the responses and how many requests failed. */
 async function sendSingles(run: Run, crew: Crew, { apiKey, messages }: Sending) {
   const answered = new Set<string>();
   let failedRequests = 0;

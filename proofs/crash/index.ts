@@ -1,4 +1,4 @@
-import { limitsOf, type Way } from '../lib/carrier.ts';
+import { limitsOf, type Protocol } from '../lib/carrier.ts';
 import { compare, hasEnded } from '../lib/compare.ts';
 import { killPoints, killPostgres, NEXT_SUBMIT_MS, startCrew, untilSubmits } from '../lib/kills.ts';
 import {
@@ -35,7 +35,7 @@ const HTTP_KILLS: Readonly<Record<Mode, Size>> = {
   quick: { messages: 5000, kills: 10, postgresKills: 2 },
   full: { messages: 100_000, kills: 500, postgresKills: 20 },
 };
-/** Messages that the carrier takes and does not answer, or answers with 503, and others that it puts off with 429. */
+/** Messages that the carrier takes without a response, or with a 503, and others that it puts off with 429. */
 const HTTP_FAULTS = { dropResponseShare: 0.01, errorShare: 0.02, throttleShare: 0.01 };
 
 export const crash: Proof = {
@@ -62,7 +62,7 @@ export const crashPostgres: Proof = {
 
 export const crashHttp: Proof = {
   promise:
-    'Over a carrier by HTTP that fails, a crash of workers or PostgreSQL loses nothing, sends nothing twice, and lists every unknown outcome.',
+    'Over a carrier over HTTP that fails, a crash of workers or PostgreSQL loses nothing, sends nothing twice, and lists every unknown outcome.',
   sabotage: {
     fault: 'what has an unknown outcome is sent again',
     module: new URL('../sabotage/crash-http.ts', import.meta.url),
@@ -74,7 +74,7 @@ export const crashHttp: Proof = {
 
 const isUnknown = ({ deliveryStatus }: StatusRecord): boolean => deliveryStatus === 'UNKNOWN';
 
-async function prove(run: Run, size: Size, way: Way): Promise<Findings> {
+async function prove(run: Run, size: Size, way: Protocol): Promise<Findings> {
   await using stage = await openStage(run, {
     gateway: 'api',
     way,

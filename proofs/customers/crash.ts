@@ -6,23 +6,23 @@ import { openCustomerStage } from './stage.ts';
 import { compareReceipts, countMessages, ordersTo, untilFetched } from './submit.ts';
 
 const SIZES: Readonly<Record<Mode, Size>> = {
-  tiny: { messages: 1500, kills: 2, doorKills: 2 },
-  quick: { messages: 8000, kills: 8, doorKills: 6 },
-  full: { messages: 100_000, kills: 300, doorKills: 200 },
+  tiny: { messages: 1500, kills: 2, serverKills: 2 },
+  quick: { messages: 8000, kills: 8, serverKills: 6 },
+  full: { messages: 100_000, kills: 300, serverKills: 200 },
 };
 /** Window of a bind to the carrier. */
 const WINDOW = 10;
 const STALL_TIMEOUT_MS = 20_000;
 const REGISTERED = 0x11;
 
-const LOST = 'nothing that was answered is lost';
+const LOST = 'nothing that was acknowledged is lost';
 
 export const crashOfCustomers: Proof = {
   promise:
-    'A crash of the processes that serve SMPP, and of workers, loses and doubles nothing that a customer was answered, nor a receipt.',
+    'A crash of the processes that serve SMPP, and of workers, loses and doubles no acknowledged message of a customer, and no receipt.',
   sabotage: {
-    fault: 'a submit is answered before its commit',
-    // Customers by SMPP are answered before the commit, too.
+    fault: 'a submit gets a response before its commit',
+    // Customers over SMPP get a response before the commit, too.
     module: new URL('../sabotage/accept.ts', import.meta.url),
     breaks: [LOST],
     mode: 'tiny',
@@ -49,7 +49,7 @@ async function prove(run: Run): Promise<Findings> {
   const { stage, customer, accountId } = scene;
   const destinations = Array.from({ length: size.messages }, (_, n) => destinationOf(n));
   const orders = ordersTo(destinations, () => 'Through the crash');
-  const plan = { size, orders, doorsFallBy: 'accepted', stallTimeoutMs: STALL_TIMEOUT_MS } as const;
+  const plan = { size, orders, serversFallBy: 'accepted', stallTimeoutMs: STALL_TIMEOUT_MS } as const;
   const { ids, counts, allKilled } = await submitThroughKills(run, scene, plan);
   await untilFetched(stage, STALL_TIMEOUT_MS);
 

@@ -8,7 +8,7 @@ import { submitAll } from './submit.ts';
 /**
  * Size of a run: the messages that a customer submits, and the workers and processes that serve SMPP killed meanwhile.
  */
-export type Size = { readonly messages: number; readonly kills: number; readonly doorKills: number };
+export type Size = { readonly messages: number; readonly kills: number; readonly serverKills: number };
 
 type Plan = {
   readonly size: Size;
@@ -17,7 +17,7 @@ type Plan = {
    * Count that triggers the kills of the processes that serve SMPP: messages that they accepted, or that the carrier
    * took.
    */
-  readonly doorsFallBy: 'accepted' | 'taken';
+  readonly serversFallBy: 'accepted' | 'taken';
   /** Number of binds that the customer loses. */
   readonly cuts?: number;
   readonly stallTimeoutMs: number;
@@ -28,8 +28,8 @@ const WORKERS = 2;
 /** Submits all orders while processes are killed, and waits until the queue is empty. Rejects when an order is refused for good. */
 export async function submitThroughKills(
   run: Run,
-  { stage, doors, customer }: CustomerScene,
-  { size, orders, doorsFallBy, cuts = 0, stallTimeoutMs }: Plan,
+  { stage, servers, customer }: CustomerScene,
+  { size, orders, serversFallBy, cuts = 0, stallTimeoutMs }: Plan,
 ) {
   const crew = await startCrew(run, stage, WORKERS);
   const submission = submitAll(customer, orders);
@@ -45,16 +45,16 @@ export async function submitThroughKills(
   }
   await Promise.all([
     submission.all,
-    actAt(size.doorKills, doorsFallBy, doors.killOne),
+    actAt(size.serverKills, serversFallBy, servers.killOne),
     actAt(size.kills, 'taken', crew.killOne),
     actAt(cuts, 'taken', customer.cutOne),
   ]);
-  await Promise.all([crew.allStarted(), doors.allStarted()]);
+  await Promise.all([crew.allStarted(), servers.allStarted()]);
   await untilIdle(stage, stallTimeoutMs);
-  const [kills, doorKills] = [crew.kills, doors.kills];
+  const [kills, serverKills] = [crew.kills, servers.kills];
   return {
     ids: [...submission.ids.values()],
-    counts: { kills, doorKills },
-    allKilled: kills === size.kills && doorKills === size.doorKills,
+    counts: { kills, serverKills },
+    allKilled: kills === size.kills && serverKills === size.serverKills,
   };
 }

@@ -13,14 +13,14 @@ import { oneOf, type Run } from '../lib/proof.ts';
 import { type CustomerOptions, type SmppCustomer, startSmppCustomer } from '../lib/smpp-customer.ts';
 import { type Account, openStage, type Stage, type StageOptions } from '../lib/stage.ts';
 
-/** A constant number of processes that serve customers by SMPP, each at a port of its own. */
-export type Doors = Pick<Crew, 'killOne' | 'kills' | 'allStarted'> & {
+/** A constant number of processes that serve customers over SMPP, each at its own port. */
+export type SmppServers = Pick<Crew, 'killOne' | 'kills' | 'allStarted'> & {
   /** The port of one that is running. */
   port(): number;
 };
 
-/** Starts the processes that serve customers by SMPP; they serve the API, too, and are killed and replaced like workers. */
-async function startDoors(run: Run, stage: Stage, size: number): Promise<Doors> {
+/** Starts the processes that serve customers over SMPP; they serve the API, too, and are killed and replaced like workers. */
+async function startSmppServers(run: Run, stage: Stage, size: number): Promise<SmppServers> {
   const ports = new Map<Process, number>();
   const crew = await startProcesses(run, size, async () => {
     const port = await freePort();
@@ -42,7 +42,7 @@ async function startDoors(run: Run, stage: Stage, size: number): Promise<Doors> 
   };
 }
 
-/** An account with a customer that is bound by SMPP. */
+/** An account with a customer that is bound over SMPP. */
 export type Bound = { readonly account: Account; readonly customer: SmppCustomer };
 
 type Manners = Pick<CustomerOptions, 'port' | 'binds' | 'window' | 'registered' | 'answer'>;
@@ -70,23 +70,23 @@ async function openCustomer(stage: Stage, opened: AsyncDisposableStack, manners:
   return { account, customer };
 }
 
-/** Processes that serve customers by SMPP. */
-const DOORS = 2;
+/** Processes that serve customers over SMPP. */
+const SERVERS = 2;
 
 export type CustomerScene = Awaited<ReturnType<typeof openCustomerStage>>;
 
-/** A stage with processes that serve customers by SMPP, and one customer that is bound to all of them. */
+/** A stage with processes that serve customers over SMPP, and one customer that is bound to all of them. */
 export async function openCustomerStage(run: Run, options: StageOptions & Omit<Manners, 'port'>) {
   await using opened = new AsyncDisposableStack();
   const stage = opened.use(await openStage(run, options));
-  const doors = await startDoors(run, stage, DOORS);
+  const servers = await startSmppServers(run, stage, SERVERS);
   const { binds, window, registered, answer } = options;
-  const manners = { port: doors.port, binds, window, registered, ...(answer && { answer }) };
+  const manners = { port: servers.port, binds, window, registered, ...(answer && { answer }) };
   const { account, customer } = await openCustomer(stage, opened, manners);
   const all = opened.move();
   return {
     stage: { ...stage, client: account.client },
-    doors,
+    servers,
     customer,
     accountId: account.accountId,
     [Symbol.asyncDispose]: () => all.disposeAsync(),

@@ -43,7 +43,7 @@ export function submitAll(customer: SmppCustomer, orders: readonly Order[]): Sub
   };
 }
 
-/** Orders to these destinations, each under a reference of its own. */
+/** Orders to these destinations, each under its own reference. */
 export const ordersTo = (destinations: readonly string[], textOf: (n: number) => string): Order[] =>
   destinations.map((destination, n) => ({ reference: `order-${n}`, destination, text: textOf(n) }));
 

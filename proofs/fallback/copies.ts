@@ -68,7 +68,7 @@ export type Copies = Awaited<ReturnType<typeof countCopies>>;
 
 /** The claims that hold for every recipient, whatever the networks report and whatever is killed. */
 export const claimsOf = (copies: Copies): Record<string, boolean> => ({
-  'nobody gets two copies': copies.twoCopies === 0,
+  'no recipient gets two copies': copies.twoCopies === 0,
   'no recipient is moved without a try': copies.untried === 0 && copies.throttled > 0,
   'every recipient has a message': copies.forgotten === 0,
   'every recipient who got nothing has a message in doubt': copies.nothing === 0,

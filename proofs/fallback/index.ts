@@ -15,11 +15,11 @@ const SIZES: Readonly<Record<Mode, Size>> = {
 };
 
 export const fallback: Proof = {
-  promise: 'A recipient not reached on one channel is tried on the next, and nobody ever gets two copies.',
+  promise: 'A recipient not reached on one channel is tried on the next, and no recipient ever gets two copies.',
   sabotage: {
     fault: 'on a time-out the next channel is tried without revoking the first message',
     module: new URL('../sabotage/fallback.ts', import.meta.url),
-    breaks: ['nobody gets two copies'],
+    breaks: ['no recipient gets two copies'],
     mode: 'tiny',
   },
   prove,

@@ -34,7 +34,7 @@ export type Race = AsyncDisposable & {
    * reached the RCS network: a kill before that could leave every recipient of a small run in doubt, and prove nothing.
    */
   killWorkers(crew: Crew, kills: number, maxMs: number): Promise<void>;
-  /** Waits until `poll` says that nothing is pending, and judges what everybody has received. */
+  /** Waits until `poll` reports that nothing is pending, and judges the messages that all recipients have received. */
   conclude(crew: Crew, figures: Figures, look: () => Promise<PollResult>): Promise<Findings>;
 };
 

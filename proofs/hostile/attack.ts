@@ -1,6 +1,6 @@
 /** Role of the attacker, which determines the access that it has. */
 export type Player =
-  | 'stranger'
+  | 'unauthenticated client'
   | 'trial tenant'
   | 'production tenant'
   | 'carrier peer'
@@ -27,7 +27,7 @@ export type Ground = {
   readonly smppPort: number;
   /** The address that the attacker connects from. */
   readonly address: string;
-  /** The address that the victim connects from: somebody behind the same router as the victim has it, too. */
+  /** The address that the victim connects from: a client behind the same router has it, too. */
   readonly victimAddress: string;
   readonly victimName: string;
   /** The account of this attack alone, so that no earlier attack has used up what its key may do. */
@@ -38,14 +38,14 @@ export type Ground = {
   readonly peers: Peers;
   /** The ports on which webhook receivers listen, by their bad manner. */
   readonly receiverPorts: Readonly<Record<string, number>>;
-  /** Counts what came of it, once or several times: the status of an answer, or one of `Outcome`. */
+  /** Counts what came of it, once or several times: the status of a response, or one of `Outcome`. */
   count(outcome: number | Outcome, times?: number): void;
   /** Calls this for each number that the gateway asks the attacker's look-up service for. */
   onLookUp(asked: () => void): void;
 };
 
 /**
- * A connection that was opened, one that ended without an answer, bytes that a carrier sent, a PDU that was answered, or
+ * A connection that was opened, one that ended without a response, bytes that a carrier sent, a PDU that got a response, or
  * a number that was looked up.
  */
 export type Outcome = 'opened' | 'closed' | 'sent' | 'answered' | 'looked up';
@@ -105,7 +105,7 @@ export type Attack = {
  */
 export const MEANS = {
   bytesPerSecond: 12_500_000,
-  strangerPerSecond: 200,
+  unauthenticatedPerSecond: 200,
   trialPerSecond: 12,
   productionPerSecond: 60,
   sockets: 10_000,

@@ -56,7 +56,7 @@ const RESET_CLAIM = "another tenant's link for a new password is handed over wit
 const OPEN_CLAIM = 'so it does during the attacks that are listed as open';
 
 export const hostile: Proof = {
-  promise: 'Nobody can slow down others: not a stranger, not a tenant, not a carrier.',
+  promise: 'No client can slow down others: not an unauthenticated one, not a tenant, not a carrier.',
   sabotage: {
     fault: 'placeholders are found by an expression that takes cubic time',
     module: faultModule('placeholders'),
@@ -85,7 +85,7 @@ type Unbounded = Fault & { readonly fault: string; readonly attack: string; read
 
 const UNBOUNDED: Readonly<Record<string, Unbounded>> = {
   database: {
-    fault: 'accounts take no turns at the door of the database',
+    fault: 'accounts take no turns at the database',
     module: faultModule('database'),
     attack: 'changes of a campaign that wait for one another',
     breaks: LOCKS_CLAIM,
@@ -100,7 +100,7 @@ const UNBOUNDED: Readonly<Record<string, Unbounded>> = {
     fault: 'PDUs do not count',
     module: faultModule('pdus'),
     attack: 'SMPP: enquire_link',
-    breaks: 'a bind gets no more PDUs answered than its budget has',
+    breaks: 'a bind gets no more responses than its budget has PDUs',
   },
   'stray-pdus': {
     fault: 'PDUs do not count',
@@ -117,7 +117,7 @@ const UNBOUNDED: Readonly<Record<string, Unbounded>> = {
   mails: {
     fault: 'mails have no budgets and take no turns',
     sql: ONE_MAIL_QUEUE,
-    attack: 'invitations of five keys to many strangers',
+    attack: 'invitations of five keys to many addresses',
     breaks: RESET_CLAIM,
   },
   'look-ups': {
@@ -133,7 +133,7 @@ const UNBOUNDED: Readonly<Record<string, Unbounded>> = {
     breaks: 'a session that was left open changes no keys, users or webhooks',
   },
   'account-rate': {
-    fault: 'an account has no limit beside those of its keys',
+    fault: 'an account has no limit besides those of its keys',
     module: faultModule('account-rate'),
     attack: 'all keys that a trial account gets, used together',
     breaks: 'all keys of an account together get no more than two of them',
@@ -204,7 +204,7 @@ async function playAttacks(run: Run, attacks: readonly Attack[]): Promise<Findin
 }
 
 /**
- * Waits until memory is back where it was. What nobody holds any more is still the process's until V8 collects it, which
+ * Waits until memory is back where it was. Unreachable objects still belong to the process until V8 collects them, which
  * it puts off for a minute or two while there is little to do.
  */
 async function waitForMemory({ stage, size }: Scene, memoryBefore: number) {
@@ -276,7 +276,7 @@ async function newResets({ gateway }: Stage, apiKey: string): Promise<() => Prom
   const url = `${String(gateway.ready['address'])}${PG}`;
   const post = async (path: string, body: object, headers: Readonly<Record<string, string>>): Promise<void> => {
     const { ok, status } = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
-    if (!ok) throw new Error(`POST ${path} answered ${status}`);
+    if (!ok) throw new Error(`POST ${path} returned ${status}`);
   };
   let people = 0;
   return async () => {
@@ -344,7 +344,7 @@ async function playOne(scene: Scene, { attack, ground }: Planned): Promise<Playe
   run.log(
     `${faults.length > 0 ? 'BROKEN ' : ''}${name} (${player}): p99 ${view.p99Ms} ms, max ${view.maxMs} ms, ` +
       `${view.serverErrors} x 5xx, ${view.refused} not 200, calm after ${Math.round(calmMs)} ms, ` +
-      `${memoryBefore} → ${memoryAfter} MiB, answers ${JSON.stringify(answers)}` +
+      `${memoryBefore} → ${memoryAfter} MiB, responses ${JSON.stringify(answers)}` +
       (signInMs === null ? '' : `, a sign-in took ${signInMs} ms`) +
       (waiting === null ? '' : `, ${waiting} connections waited for a lock`) +
       (mail ? `, a link for a new password after ${mail.resetMs} ms, ${mail.most} mails to one mailbox` : ''),
@@ -403,8 +403,8 @@ function conclude(scene: Scene, played: readonly Played[], rest: Rest): Findings
     'no request of the victim takes more than a second, or three times the quiet p99': figures.worstMs <= bounds.maxMs,
     [OPEN_CLAIM]: views.every(({ p99Ms, maxMs }) => p99Ms <= bounds.p99Ms && maxMs <= bounds.maxMs),
     'the victim gets no server error': figures.serverErrors === 0,
-    'every request of the victim is answered with 200': figures.refused === 0,
-    'a stranger gets at most three mails': figures.mostMailsToOne <= MAX_MAILS_TO_ONE,
+    'every request of the victim gets a 200': figures.refused === 0,
+    'a mailbox gets at most three mails of an attack': figures.mostMailsToOne <= MAX_MAILS_TO_ONE,
     [LOCKS_CLAIM]: figures.mostWaiting <= MAX_WAITING,
     [RESET_CLAIM]: figures.slowestResetMs <= RESET_WITHIN_MS,
     [SIGN_IN_CLAIM]: figures.slowestSignInMs <= Math.max(TIMES_QUIET * scene.quietSignInMs, SIGN_IN_MS),

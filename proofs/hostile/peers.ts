@@ -8,7 +8,7 @@ import { everyTick } from './requests.ts';
 
 /** Kinds of misbehaviour of a carrier. `mute` is the one that never responds to a message. */
 export const PEER_MANNERS = [
-  'random octets',
+  'random bytes',
   'huge lengths',
   'drip',
   'close',
@@ -19,7 +19,7 @@ export const PEER_MANNERS = [
 ] as const;
 export type PeerManner = (typeof PEER_MANNERS)[number];
 
-/** A carrier that the attacker runs. Until it turns, it binds its client and answers. */
+/** A carrier that the attacker runs. Until it turns, it accepts binds and responds. */
 type Peer = {
   readonly port: number;
   readonly manner: PeerManner;
@@ -75,7 +75,7 @@ async function startPeer(manner: PeerManner): Promise<Peer> {
   };
 }
 
-/** Answers as a carrier does; the one that is mute answers everything but messages. */
+/** Responds as a carrier does; the one that is mute responds to everything but messages. */
 function serve(socket: net.Socket, manner: PeerManner, onBound: () => void): void {
   const reader = createFrameReader();
   const send = (pdu: Pdu): void => void socket.write(encodePdu(pdu));
@@ -96,17 +96,17 @@ function serve(socket: net.Socket, manner: PeerManner, onBound: () => void): voi
   });
 }
 
-/** Returns a function that makes the next octets of this manner. */
+/** Returns a function that makes the next bytes of this manner. */
 function createMaker(manner: PeerManner): () => Buffer {
   let sequence = 0;
   const next = (): number => (sequence = (sequence % 0x7fff_fff0) + 1);
   switch (manner) {
-    case 'random octets':
+    case 'random bytes':
       return () => Buffer.from(Array.from({ length: BURST_BYTES }, (_, i) => (i * 7919 + next()) & 255));
     case 'huge lengths':
       return () => Buffer.concat([Buffer.from('ffffffff0000000500000000', 'hex'), Buffer.alloc(BURST_BYTES)]);
     case 'drip':
-      // The first octets are the length of a PDU that takes an hour to arrive.
+      // The first four bytes are the length of a PDU that takes an hour to arrive.
       return () => Buffer.from([LONG_PDU[next() - 1] ?? 0]);
     case 'messages':
       return () => many(() => ({ ...deliver(next()), shortMessage: Buffer.from('STOP and go') }));

@@ -1,8 +1,8 @@
-// Plays attacks, in a process of its own so that its own CPU time is not counted against the gateway:
+// Plays attacks, in a separate process so that its CPU time is not counted against the gateway:
 // `node proofs/hostile/process.ts <niceness>`. Its first line names the ports of its carriers and webhook receivers.
-// Then each line of stdin is a command: `{ "do": "prepare", "attack": …, "ground": … }`, answered when the attack is
-// ready, and `{ "do": "play", "ms": … }`, answered when it is over with what came of it: numbers by status or `Outcome`.
-// `{ "do": "mail", "to": … }` is answered when its mail server has a mail to this address, or after a minute, with whether
+// Then each line of stdin is a command: `{ "do": "prepare", "attack": …, "ground": … }`, acknowledged when the attack is
+// ready, and `{ "do": "play", "ms": … }`, acknowledged when it is over with its results: counts by status or `Outcome`.
+// `{ "do": "mail", "to": … }` gets a response when its mail server has a mail to this address, or after a minute, with whether
 // it has, and the most mails that it has to one mailbox.
 import { setPriority } from 'node:os';
 import { createInterface } from 'node:readline';

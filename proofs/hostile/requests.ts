@@ -13,7 +13,7 @@ export const PG = '/api/partner-gateway/v1';
 export const MS = '/api/message-server';
 
 const TICK_MS = 20;
-/** Requests without an answer at which an attacker stops sending more. */
+/** Requests without a response at which an attacker stops sending more. */
 const AT_ONCE = 32;
 
 type Options = {
@@ -64,7 +64,7 @@ async function sendSteadily(
   await pool.destroy();
 }
 
-/** Sends a request and reads the whole answer; returns its status. */
+/** Sends a request and reads the whole response; returns its status. */
 async function statusOf(pool: Pool, wire: Wire): Promise<number | 'closed'> {
   try {
     const { statusCode, body } = await pool.request({ ...requestOf(wire), body: wire.body ?? null });
@@ -90,20 +90,20 @@ export async function everyTick(everyMs: number, over: AbortSignal, work: (elaps
   clearInterval(timer);
 }
 
-/** Sends one request of the attacker's account while an attack is prepared; returns the answer, which must be 2xx. */
+/** Sends one request of the attacker's account while an attack is prepared; returns the response, which must be 2xx. */
 export async function ask({ origin, address }: Ground, { method, path, headers = {}, body }: Wire): Promise<Answer> {
   const client = new Client(origin, { localAddress: address });
   const answer = await client.request({ method, path, headers, body: body ?? null });
   const text = await answer.body.text();
   await client.close();
   if (answer.statusCode >= 300)
-    throw new Error(`${method} ${path} answered ${answer.statusCode}: ${text.slice(0, 500)}`);
+    throw new Error(`${method} ${path} returned ${answer.statusCode}: ${text.slice(0, 500)}`);
   return { headers: answer.headers, body: text === '' ? null : JSON.parse(text) };
 }
 
 type Answer = { readonly headers: Dispatcher.ResponseData['headers']; readonly body: unknown };
 
-/** Reads a field of the body of an answer. */
+/** Reads a field of the body of a response. */
 export const fieldOf = ({ body }: Answer, name: string): unknown =>
   typeof body === 'object' && body !== null ? Reflect.get(body, name) : undefined;
 

@@ -30,7 +30,7 @@ type Setup = {
 };
 
 /**
- * Gives each attack an account with the limits of its plan and an address of its own, and connects the attacker's
+ * Gives each attack an account with the limits of its plan and its own address, and connects the attacker's
  * carriers and networks.
  */
 export async function planAttacks(

@@ -94,7 +94,7 @@ export const headOf = (
   return `${method} ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`;
 };
 
-/** A request without the last octet of its body. */
+/** A request without the last byte of its body. */
 export const halfSent = (
   path: string,
   length: number,

@@ -4,7 +4,7 @@ import { SEND, STATUS } from '../../test/support/client.ts';
 import { destinationOf } from '../lib/messages.ts';
 
 const REQUESTS_PER_SECOND = 20;
-/** Every fifth request comes over a new connection: one that is refused at the door is not answered either. */
+/** Every fifth request comes over a new connection: one that is rejected on connect gets no response either. */
 const NEW_CONNECTION_EVERY = 5;
 const CONNECTIONS = 64;
 /** Every tenth request reads a page, as the console does: pages take turns among themselves. */
@@ -17,9 +17,9 @@ const CALM_REQUESTS = 10;
 /** One request of the victim. */
 type Seen = {
   readonly startedAt: number;
-  /** Null until it is answered. */
+  /** Null until it gets a response. */
   tookMs: number | null;
-  /** 0 if the connection was closed without an answer. */
+  /** 0 if the connection was closed without a response. */
   status: number;
 };
 
@@ -29,7 +29,7 @@ export type View = {
   readonly p99Ms: number;
   readonly maxMs: number;
   readonly serverErrors: number;
-  /** Requests with any other answer than 200, and those without one. */
+  /** Requests with any other response than 200, and those without one. */
   readonly refused: number;
 };
 
@@ -37,7 +37,7 @@ export type View = {
 export type Victim = {
   /** Measures from now on, until `work` is done and for `moreMs` after it, including late responses. */
   during(work: Promise<unknown>, moreMs?: number): Promise<View>;
-  /** Waits until it is answered within this time again, at most until the deadline; returns how long that took. */
+  /** Waits until its responses come within this time again, at most until the deadline; returns how long that took. */
   untilCalm(withinMs: number, deadlineMs: number): Promise<number>;
   stop(): Promise<void>;
 };

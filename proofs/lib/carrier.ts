@@ -9,15 +9,15 @@ import { startProcess } from './processes.ts';
 import type { Run } from './proof.ts';
 
 /** Protocol between the gateway and the carrier of a run: the kind of the connection. */
-export type Way = 'smpp' | 'http';
+export type Protocol = 'smpp' | 'http';
 
-const PROCESS_OF: Readonly<Record<Way, URL>> = {
+const PROCESS_OF: Readonly<Record<Protocol, URL>> = {
   smpp: new URL('./sandbox-process.ts', import.meta.url),
   http: new URL('./http-carrier-process.ts', import.meta.url),
 };
 const PASSWORD = 'secret';
 const SYSTEM_ID = 'proof';
-/** Longer than any answer takes on a busy machine, and shorter than the patience of the proofs. */
+/** Longer than any response takes on a busy machine, and shorter than the patience of the proofs. */
 const HTTP_TIMEOUT_SECONDS = 6;
 
 /** The behaviour of the carrier of a run. */
@@ -27,8 +27,10 @@ export type CarrierScript = Partial<SandboxScript & Pick<HttpSmsScript, 'errorSh
 export type CarrierLink = { readonly settings: object; readonly secret: Readonly<Record<string, string>> };
 
 /** Returns the settings of a connection with at most `window` unanswered messages per worker, and parts per second. */
-export const limitsOf = (way: Way, { window, tps = 0 }: { readonly window: number; readonly tps?: number }): object =>
-  way === 'http' ? { concurrency: window, tps } : { window, tps };
+export const limitsOf = (
+  way: Protocol,
+  { window, tps = 0 }: { readonly window: number; readonly tps?: number },
+): object => (way === 'http' ? { concurrency: window, tps } : { window, tps });
 
 /** Everything that the carrier was sent, and the receipts that it sent. */
 export type Ledger = { readonly submits: readonly SubmitEntry[]; readonly receipts: readonly DeliveryEntry[] };
@@ -42,12 +44,12 @@ export type CarrierProcess = {
    * the number of messages that it accepted and deliberately left without a response.
    */
   counts(): Promise<Counts & { readonly owed: number; readonly withheld: number }>;
-  /** Tells a carrier by HTTP the address of the gateway, to which it posts receipts. */
+  /** Tells a carrier over HTTP the address of the gateway, to which it posts receipts. */
   callTo(gateway: string): Promise<void>;
   script(set: Partial<SandboxScript>): Promise<void>;
   /** Sends a message from a handset to one of the gateway's numbers; resolves when the gateway has taken it. */
   inbound(message: InboundMessage): Promise<void>;
-  /** Reads everything that it took, answered and delivered from its ledger file. */
+  /** Reads from its ledger file everything that it took and delivered. */
   ledger(): Promise<Ledger>;
   stop(): Promise<void>;
 };
@@ -55,7 +57,7 @@ export type CarrierProcess = {
 /**
  * Starts the carrier. Its ledger is written to a file from the first entry on and survives everything that is killed.
  */
-export async function startCarrier(run: Run, way: Way, script: CarrierScript): Promise<CarrierProcess> {
+export async function startCarrier(run: Run, way: Protocol, script: CarrierScript): Promise<CarrierProcess> {
   const ledgerFile = join(run.folder, 'ledger.ndjson');
   const login = { systemId: SYSTEM_ID, password: PASSWORD };
   const options = { ledger: 'counts', ledgerFile, seed: run.seed, ...login, ...script };
@@ -64,11 +66,11 @@ export async function startCarrier(run: Run, way: Way, script: CarrierScript): P
   async function exchange(command: Command): Promise<Record<string, unknown>> {
     sandbox.send(command);
     const answer = await sandbox.nextLine();
-    if (answer['ok'] !== true) throw new Error(`the sandbox answered ${JSON.stringify(answer)}`);
+    if (answer['ok'] !== true) throw new Error(`the sandbox returned ${JSON.stringify(answer)}`);
     return answer;
   }
   let last: Promise<unknown> = Promise.resolve();
-  /** One after the other: a slow command would be answered after the next one, and answers have no name. */
+  /** One after the other: a slow command would get a response after the next one, and responses have no name. */
   function ask(command: Command): Promise<Record<string, unknown>> {
     const answer = last.then(() => exchange(command));
     last = answer.catch(() => undefined);
@@ -104,7 +106,7 @@ export async function startCarrier(run: Run, way: Way, script: CarrierScript): P
 
 type Command = SandboxCommand | HttpCarrierCommand;
 
-function linkTo(way: Way, port: number): CarrierLink {
+function linkTo(way: Protocol, port: number): CarrierLink {
   if (way === 'smpp')
     return { settings: { host: '127.0.0.1', port, systemId: SYSTEM_ID }, secret: { password: PASSWORD } };
   const settings = {

@@ -1,5 +1,5 @@
-// Runs a carrier by HTTP as a process of its own: `node proofs/lib/http-carrier-process.ts '<HttpSmsOptions as JSON>'`. It is
-// controlled by lines of JSON on stdin, each answered with one line.
+// Runs a carrier over HTTP as a separate process: `node proofs/lib/http-carrier-process.ts '<HttpSmsOptions as JSON>'`. It is
+// controlled by lines of JSON on stdin, each acknowledged with one line.
 
 import { createInterface } from 'node:readline';
 import { type HttpSmsScript, startSandboxHttpSms } from '../../src/sandbox/http-sms-server.ts';

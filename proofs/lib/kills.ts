@@ -94,7 +94,7 @@ export async function killPostgres({ folder }: Run, { pool }: Stage): Promise<vo
   if (!server) throw new Error('PostgreSQL is not running');
   process.kill(server.pid, 'SIGKILL');
   const answers = () => pool.query('SELECT 1').then(Boolean, () => false);
-  // Sessions of the killed server answer for some milliseconds more.
+  // Sessions of the killed server respond for some milliseconds more.
   const isBack = async () => {
     const next = await findServer(clusterDir);
     return next !== undefined && next.pid !== server.pid && answers();

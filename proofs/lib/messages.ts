@@ -104,7 +104,7 @@ export async function listUnknownOutcomes({ pool }: Pick<Stage, 'pool'>): Promis
 
 /**
  * Returns the ids of messages whose outcome was unknown at any time, including those that a receipt has settled since:
- * a submit or a revocation that was never answered.
+ * a submit or a revocation that never got a response.
  */
 export async function listEverUnknown({ pool }: Stage): Promise<Set<string>> {
   const { rows } = await pool.query<{ id: string }>(

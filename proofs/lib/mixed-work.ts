@@ -67,7 +67,7 @@ const EXPORT_TIMEOUT_MS = 60_000;
 /**
  * Returns what the clients of a busy account do: single and scheduled messages, bulk requests, campaigns, inbound
  * messages, imports,
- * exports, the requests of somebody who looks at the console, and faulty requests. Each message goes to a number of its
+ * exports, the requests of a user who looks at the console, and faulty requests. Each message goes to a number of its
  * own, and is delivered.
  */
 export function mixedWork({ client, origin, carrier, pace }: Means): {
@@ -148,11 +148,11 @@ export function mixedWork({ client, origin, carrier, pace }: Means): {
   return { works, answered };
 }
 
-/** Returns the body of an answer with this status; rejects for any other. */
+/** Returns the body of a response with this status; rejects for any other. */
 async function ask(client: Client, status: number, method: string, path: string, body?: unknown): Promise<unknown> {
   const answer = await client.request(method, path, { body });
   if (answer.status !== status)
-    throw new Error(`${method} ${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+    throw new Error(`${method} ${path} returned ${answer.status}: ${JSON.stringify(answer.body)}`);
   return answer.body;
 }
 
@@ -174,7 +174,7 @@ async function importContacts(client: Client, rows: number): Promise<void> {
   const mapping = JSON.stringify({ number: 'phoneNumber', name: 'lastName' });
   const form = await formOf({ name: 'people.csv', content }, { mapping, removeHead: true });
   const { status, body } = await client.request('POST', `${PG}/contacts/upload`, form);
-  if (status !== 200) throw new Error(`the import answered ${status}: ${JSON.stringify(body)}`);
+  if (status !== 200) throw new Error(`the import returned ${status}: ${JSON.stringify(body)}`);
 }
 
 /** Exports the messages of the last minute, and waits for the file. Returns the id of the export. */

@@ -16,7 +16,7 @@ export type Route = {
   readonly query: Schema | undefined;
   /** The schema of a JSON body, or of the fields of a form. */
   readonly body: Schema | undefined;
-  /** The schemas of its answers. */
+  /** The schemas of its responses. */
   readonly answers: readonly Schema[];
   /** True if the route requires credentials: a request without any gets a 401. */
   readonly needsCredentials: boolean;

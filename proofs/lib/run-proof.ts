@@ -37,7 +37,7 @@ export type Result = {
 };
 
 /**
- * Runs one proof in a folder of its own. The folder is removed if the result is the expected one: the proof passed, or
+ * Runs one proof in its own folder. The folder is removed if the result is the expected one: the proof passed, or
  * failed because of its sabotage. Otherwise it is kept, with the log of every process.
  */
 export async function runProof(name: string, proof: Proof, options: RunOptions): Promise<Result> {

@@ -1,4 +1,4 @@
-// Runs a sandbox carrier as a process of its own: `node proofs/lib/sandbox-process.ts '<SandboxOptions as JSON>'`. It
+// Runs a sandbox carrier as a separate process: `node proofs/lib/sandbox-process.ts '<SandboxOptions as JSON>'`. It
 // is controlled by lines of JSON on stdin (src/sandbox/smsc.ts).
 import { runSandbox } from '../../src/sandbox/smsc.ts';
 

@@ -9,10 +9,10 @@ import { CLIENT_ID_TAG } from '../../src/smpp-server/read-submit.ts';
 /** A message of a customer, under the customer's own reference. */
 export type Order = { readonly reference: string; readonly destination: string; readonly text: string };
 
-/** A receipt as the customer got it, and whether it was answered with `ESME_ROK`. */
+/** A receipt as the customer got it, and whether it got `ESME_ROK`. */
 export type CustomerReceipt = { readonly id: string; readonly state: number; readonly isTaken: boolean };
 
-/** A customer that binds to the gateway by SMPP. */
+/** A customer that binds to the gateway over SMPP. */
 export type SmppCustomer = {
   /**
    * Submits a message; resolves with the id when it is accepted. When a bind ends without a response, or the response says
@@ -38,7 +38,7 @@ export type CustomerOptions = {
   readonly window: number;
   /** registered_delivery of each message. */
   readonly registered: number;
-  /** The status that a receipt is answered with; `ESME_ROK` by default. */
+  /** The status that a receipt gets; `ESME_ROK` by default. */
   readonly answer?: () => number;
 };
 

@@ -14,7 +14,7 @@ import { insertRoute } from '../../src/routing/routes.ts';
 import { NODE_FLAGS } from '../../bench/lib/processes.ts';
 import { type Client, createClient } from '../../test/support/client.ts';
 import { until } from '../../test/support/until.ts';
-import { type CarrierLink, type CarrierProcess, type CarrierScript, startCarrier, type Way } from './carrier.ts';
+import { type CarrierLink, type CarrierProcess, type CarrierScript, startCarrier, type Protocol } from './carrier.ts';
 import { type Process, startProcess } from './processes.ts';
 import { faultFlags, type Run } from './proof.ts';
 
@@ -22,7 +22,7 @@ export type StageOptions = {
   /** `api` leaves the carriers to separate worker processes; `serve` runs everything in one process. */
   readonly gateway: 'api' | 'serve';
   /** Protocol of the carrier; `smpp` if absent. */
-  readonly way?: Way;
+  readonly way?: Protocol;
   readonly script?: CarrierScript;
   /** Settings of the gateway's connection to the carrier, besides its address and the protocol. */
   readonly settings?: object;
@@ -39,7 +39,7 @@ export type StageOptions = {
 /** An account of the run, with a client that uses its API key. */
 export type Account = NewAccount & { readonly client: Client };
 
-/** The gateway and the carrier of one run, each in a process of its own. */
+/** The gateway and the carrier of one run, each in a separate process. */
 export type Stage = AsyncDisposable & {
   readonly carrier: CarrierProcess;
   readonly gateway: Process;
@@ -79,7 +79,7 @@ export async function openStage(run: Run, options: StageOptions): Promise<Stage>
   await using opened = new AsyncDisposableStack();
   const carrier = await startCarrier(run, way, script);
   opened.defer(carrier.stop);
-  // A carrier by HTTP is on this machine here.
+  // A carrier over HTTP is on this machine here.
   const guard = way === 'http' ? { WEBHOOK_ALLOW_CIDRS: '127.0.0.1/32' } : {};
   const environment = { ...environmentOf(run), ...guard, ...options.environment };
   const { secret } = carrier.link;
@@ -145,7 +145,7 @@ const environmentOf = ({ folder, databaseUrl }: Run): Record<string, string> => 
   ...SOCIAL,
 });
 
-/** The social networks are configured, but nothing answers at their address; the proof about them has its own. */
+/** The social networks are configured, but nothing responds at their address; the proof about them has its own. */
 const SOCIAL: Readonly<Record<string, string>> = {
   FACEBOOK_CLIENT_ID: 'proof',
   FACEBOOK_CLIENT_SECRET: 'proof',

@@ -23,7 +23,7 @@ export type TeethOptions = {
 export type Bite = { readonly word: 'red' | 'GREEN' | 'OTHER' | 'ERROR'; readonly note: string };
 
 /**
- * Runs every proof with its fault, each in a process of its own, and prints a line about each on stdout. Returns whether
+ * Runs every proof with its fault, each in a separate process, and prints a line about each on stdout. Returns whether
  * all failed for the reason that their sabotage names.
  */
 export async function runTeeth(proofs: Readonly<Record<string, Proof>>, options: TeethOptions): Promise<boolean> {

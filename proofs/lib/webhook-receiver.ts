@@ -52,7 +52,7 @@ export async function startWebhookReceiver({ folder }: Pick<Run, 'folder'>): Pro
       }),
     async register(client) {
       const { status, body } = await client.request('POST', WEBHOOK, { body: { callbackUrl: `${receiver.url}/all` } });
-      if (status !== 201) throw new Error(`the webhook was answered ${status}: ${JSON.stringify(body)}`);
+      if (status !== 201) throw new Error(`the webhook got ${status}: ${JSON.stringify(body)}`);
     },
     [Symbol.asyncDispose]: () => receiver[Symbol.asyncDispose](),
   };

@@ -3,20 +3,20 @@ import { Pool } from 'undici';
 import type { RawRequest } from './fixed.ts';
 import type { Wire } from './generate.ts';
 
-/** One answer to a request: what is checked of its head, and its body. */
+/** One response to a request: the checked part of its head, and its body. */
 export type Reply = {
   readonly status: number;
   readonly requestId: string;
   readonly retryAfter: string;
-  /** 'true' if an earlier answer was replayed for the same Idempotency-Key. */
+  /** 'true' if an earlier response was replayed for the same Idempotency-Key. */
   readonly replayed: string;
   readonly body: string;
 };
 
-/** The answers to one request. `silent`: there was neither an answer nor a closed connection within the deadline. */
+/** The responses to one request. `silent`: there was neither a response nor a closed connection within the deadline. */
 export type Outcome = { readonly replies: readonly Reply[]; readonly silent: boolean };
 
-/** No answer takes this long, however busy the machine is: whatever does, hangs. */
+/** No response takes this long, however busy the machine is: whatever does, hangs. */
 const DEADLINE_MS = 30_000;
 
 /** Sends requests over a few persistent connections. */
@@ -46,8 +46,8 @@ export function createSender(origin: string, connections: number, apiKey: () => 
 const isTimeout = (error: unknown): boolean => error instanceof Error && /Timeout/.test(error.name);
 
 /**
- * After this time without an answer the client ends its side of the connection: some requests are incomplete before that.
- * Node then drops a request that it has not answered yet, so this is longer than an answer takes on a busy machine.
+ * After this time without a response the client ends its side of the connection: some requests are incomplete before that.
+ * Node then drops a request that it has not responded to yet, so this is longer than a response takes on a busy machine.
  */
 const HALF_CLOSE_MS = 5_000;
 const HEAD_CHUNKS = 5;
@@ -68,7 +68,7 @@ export const sendBytes = (port: number, { bytes, answers }: RawRequest): Promise
     const halfClose = setTimeout(() => socket.end(), HALF_CLOSE_MS);
     socket.on('data', (chunk: Buffer) => {
       chunks.push(chunk);
-      // Checking a long answer again after each of its chunks would take too long.
+      // Checking a long response again after each of its chunks would take too long.
       if (chunks.length <= HEAD_CHUNKS && replies().length >= answers) socket.end();
     });
     socket.on('close', () => end(false));
@@ -76,7 +76,7 @@ export const sendBytes = (port: number, { bytes, answers }: RawRequest): Promise
     socket.write(bytes);
   });
 
-/** Parses the final answers in what a server wrote; 1xx answers only announce another one. */
+/** Parses the final responses in what a server wrote; 1xx responses only announce another one. */
 function repliesIn(text: string): Reply[] {
   const heads = [...text.matchAll(/HTTP\/1\.1 (\d{3}) [\s\S]*?\r\n\r\n/g)];
   return heads.flatMap((head, n) => {

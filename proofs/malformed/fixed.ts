@@ -1,6 +1,6 @@
 import type { Route } from '../lib/routes.ts';
 
-/** The bytes of a request, sent on a socket of its own. */
+/** The bytes of a request, sent on a separate socket. */
 export type RawRequest = {
   readonly name: string;
   readonly bytes: Buffer;
@@ -294,7 +294,7 @@ function httpRequests(apiKey: string): RawRequest[] {
   ];
 }
 
-/** Adds `Connection: close` after the request line, so that the server closes the connection after its answer. */
+/** Adds `Connection: close` after the request line, so that the server closes the connection after its response. */
 function closing([first = '', ...rest]: readonly string[]): Buffer {
   const asks = rest.length > 1 && !rest.some((line) => line.startsWith('Connection:')) && / HTTP\/1\.[01]$/.test(first);
   return Buffer.from([first, ...(asks ? ['Connection: close'] : []), ...rest].join('\r\n'), 'latin1');

@@ -31,7 +31,7 @@ export const malformed: Proof = {
   sabotage: {
     fault: 'the character U+0000 reaches the database',
     module: new URL('../sabotage/malformed.ts', import.meta.url),
-    breaks: ['no answer is a server error'],
+    breaks: ['no response is a server error'],
     mode: 'tiny',
   },
   prove,
@@ -90,7 +90,7 @@ async function sendWithNul(stage: Stage, account: FuzzAccount, { countAnswers }:
   await sender.close();
 }
 
-/** Checks that the program is running and answers. */
+/** Checks that the program is running and responds. */
 async function checkRunning({ gateway, client }: Stage) {
   const answered = await client.request('GET', '/health/live').catch(() => null);
   return { exits: gateway.running() ? 0 : 1, dead: answered?.status === 200 ? 0 : 1 };
@@ -101,7 +101,7 @@ function countUnreached(run: Run, routes: readonly Route[], { reached }: Verdict
   const names = routes
     .filter(({ needsCredentials, name }) => needsCredentials && !reached().has(name))
     .map(({ name }) => name);
-  for (const name of names) run.log(`never answered with 2xx: ${name}`);
+  for (const name of names) run.log(`never got a 2xx: ${name}`);
   return names.length;
 }
 
@@ -116,10 +116,10 @@ function conclude({ counts }: Verdict, rest: Rest): Findings {
   return judge(
     { ...counts, ...rest },
     {
-      'no answer is a server error': counts.serverErrors === 0,
-      'every request is answered': counts.silent + counts.unanswered === 0,
+      'no response is a server error': counts.serverErrors === 0,
+      'every request gets a response': counts.silent + counts.unanswered === 0,
       'every error has the documented form and its request id': counts.misshapen === 0,
-      'no hidden request is answered': counts.smuggled === 0,
+      'no hidden request gets a response': counts.smuggled === 0,
       'the program keeps running': rest.exits + rest.dead === 0,
       'its memory stays within 128 MiB of what valid requests take': rest.rssGrowthMiB <= RSS_GROWTH_MIB,
       'valid requests succeed on every route': counts.rightRefused + rest.unreached === 0,

@@ -5,7 +5,7 @@ import type { Outcome, Reply } from './exchange.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** Checks the answers to all requests, and counts those that should not be. */
+/** Checks the responses to all requests, and counts those that should not be. */
 export function createJudge(run: Run) {
   const counts = {
     requests: 0,
@@ -40,7 +40,7 @@ export function createJudge(run: Run) {
   return {
     counts,
     reached: (): ReadonlySet<string> => reached,
-    /** Counts the answers to a valid request to the route. */
+    /** Counts the responses to a valid request to the route. */
     noteValidAnswer(route: string, { replies }: Outcome): void {
       if (replies.some(({ status }) => isExpected(route, status))) reached.add(route);
     },
@@ -53,7 +53,7 @@ export function createJudge(run: Run) {
       if (silent) counts.silent++;
       if (replies.length < answers) counts.unanswered++;
       if (replies.length > answers) counts.smuggled++;
-      if (silent || replies.length !== answers) report(what, `${replies.length} answers to ${what}`);
+      if (silent || replies.length !== answers) report(what, `${replies.length} responses to ${what}`);
       for (const reply of replies) countReply(what, reply, route);
     },
   };
@@ -71,7 +71,7 @@ const isUnavailable = ({ status, retryAfter, body }: Reply): boolean =>
 /** Returns the error in a response, in its request id or the shape of its error; undefined if there is none. */
 function faultOf({ status, requestId, replayed, body }: Reply): string | undefined {
   if (!UUID.test(requestId)) return `the request id is "${requestId}"`;
-  // An answer to HEAD has no body.
+  // A response to HEAD has no body.
   if (status < 400 || body === '' || body.includes('"checks"')) return undefined;
   const error: unknown = parsed(body);
   if (typeof error !== 'object' || error === null) return 'the error is not JSON';
@@ -83,7 +83,7 @@ function faultOf({ status, requestId, replayed, body }: Reply): string | undefin
   return isIdOf(id, requestId, replayed) ? undefined : 'the error holds another request id';
 }
 
-/** A replayed answer is the first answer, byte for byte, so it holds the id of the first request. */
+/** A replayed response is the first one, byte for byte, so it holds the id of the first request. */
 const isIdOf = (id: string, requestId: string, replayed: string): boolean =>
   replayed === 'true' ? UUID.test(id) : id === requestId;
 

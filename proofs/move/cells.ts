@@ -9,7 +9,7 @@ import { silentLog } from '../../src/core/log.ts';
 import type { Run } from '../lib/proof.ts';
 import { openStage, type Stage, type StageOptions } from '../lib/stage.ts';
 
-/** Two cells, each with a database server, a carrier and processes of its own, and the directory in front of them. */
+/** Two cells, each with its own database server, carrier and processes, and the directory in front of them. */
 export type Cells = AsyncDisposable & { readonly stages: readonly [Stage, Stage]; readonly directory: Pool };
 
 /** Starts two cells, without workers. */

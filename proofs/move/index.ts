@@ -28,7 +28,7 @@ const SIZES: Readonly<Record<Mode, Size>> = {
   full: { moves: 40, bulk: 50, recipients: 20_000 },
 };
 const WINDOW = 10;
-/** Beside the copy: what workers have in hand, and receivers that do not answer. */
+/** Time besides the copy: work in progress, and receivers that do not respond. */
 const MAX_HELD_MS = 10_000;
 const LEAST_ROWS_PER_SECOND = 10_000;
 /** Delay of the receipts: some come after the move. */
@@ -89,7 +89,7 @@ async function prove(run: Run): Promise<Findings> {
 
 async function register({ client }: Account, receivers: Receivers): Promise<string> {
   const { status, body } = await client.request('POST', WEBHOOK, { body: { callbackUrl: receivers.urlOf('good') } });
-  if (status !== 201) throw new Error(`answered ${status}: ${JSON.stringify(body)}`);
+  if (status !== 201) throw new Error(`returned ${status}: ${JSON.stringify(body)}`);
   return (body as { secret: string }).secret;
 }
 
@@ -163,7 +163,7 @@ async function untilEvents({ received }: Receivers, { records, everUnknown, secr
   let seen = 0;
   await pollUntilDone(
     () => {
-      // Only what is new: comparing everything takes seconds, in the process that answers the gateway.
+      // Only what is new: comparing everything takes seconds, in the process that responds to the gateway.
       for (const { request } of received.slice(seen)) missing.delete(eventOf(request.body));
       seen = received.length;
       return { done: missing.size === 0, progress: missing.size };

@@ -16,7 +16,7 @@ const RETRY_MS = 50;
 export type Traffic = AsyncDisposable & {
   /** The ids of all messages that were accepted. */
   readonly ids: string[];
-  /** The longest that a single send had to wait for its answer, with all attempts, in ms. */
+  /** The longest that a single send had to wait for its response, with all attempts, in ms. */
   longestMs(): number;
   /** Returns the number of attempts with a response other than 200. */
   refused(): number;

@@ -1,6 +1,6 @@
 import { CELLS } from '../../src/base.ts';
 
-// So that nobody is sent to the wrong cell.
+// Otherwise a caller would reach the wrong cell.
 CELLS.put((cells) => ({
   ...cells,
   async find(caller) {

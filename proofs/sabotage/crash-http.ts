@@ -1,6 +1,6 @@
 import { CARRIER } from '../../src/worker.ts';
 
-// As clients do that send again what was not answered with a success: the provider may have passed it on.
+// As clients do that send a message again until a response reports success: the provider may have passed it on.
 CARRIER.put((carrier) => ({
   ...carrier,
   async submit(submission) {

@@ -17,10 +17,10 @@ const withSetting = (setting: string): string =>
  */
 export const NO_INTENTS = changing('dispatch_chunk', 'NEW.intent := 0;');
 
-/** PostgreSQL answers a commit before it is on disk: it may forget an intent to send that the carrier has seen. */
+/** PostgreSQL acknowledges a commit before it is on disk: it may forget an intent to send that the carrier has seen. */
 export const COMMIT_BEFORE_DISK = withSetting('synchronous_commit = off');
 
-/** PostgreSQL answers a commit before a standby has it: the next failover forgets it. */
+/** PostgreSQL acknowledges a commit before a standby has it: the next failover forgets it. */
 export const COMMIT_WITHOUT_STANDBY = withSetting('synchronous_commit = local');
 
 /** One queue for all messages, without priorities, and without turns of the accounts. */
@@ -33,7 +33,10 @@ export const NO_DUPLICATE_FLAG = changing('message_state', 'NEW.possible_duplica
 export const NO_PARKED_RECEIPTS = changing('receipt_unmatched', 'RETURN NULL;');
 
 /** Sends everything in the queue of a restored database, as if the operator had confirmed it. */
-export const NO_RESTORE_GUARD = changing('fence', "IF NEW.state = 'paused' THEN NEW.state := 'confirmed'; END IF;");
+export const NO_RESTORE_GUARD = changing(
+  'restore_guard',
+  "IF NEW.state = 'paused' THEN NEW.state := 'confirmed'; END IF;",
+);
 
 /** A balance that was read before its lock is written: it may be out of date by then. */
 export const READ_THEN_WRITE = `

@@ -5,7 +5,7 @@ import { ANSWERS } from '../../src/serve.ts';
 const EVERYONE = 1;
 const anyones = <K extends Key>(key: K): K => ({ ...key, accountId: EVERYONE });
 
-// The account is forgotten: a key that anybody has used is in use for all.
+// The account is forgotten: a key that one client has used is in use for all.
 ANSWERS.put((answers) => ({
   ...answers,
   find: (key) => answers.find(anyones(key)),

@@ -1,6 +1,6 @@
 import { POSTER } from '../../src/worker.ts';
 
-// As workers do that count an event as delivered once they have sent it, whatever the receiver answers.
+// As workers do that count an event as delivered once they have sent it, whatever the receiver responds.
 POSTER.put((poster) => ({
   ...poster,
   async post(request) {

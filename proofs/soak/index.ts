@@ -98,7 +98,7 @@ async function prove(run: Run): Promise<Findings> {
     ...trend,
   };
   return judge(figures, {
-    'every answer is the expected one': figures.unexpected === 0,
+    'every response is the expected one': figures.unexpected === 0,
     'nothing in the log is an error': figures.errorLines === 0,
     'every invariant holds at every check': figures.brokenInvariants === 0,
     'memory does not grow': max === null || trend.heapMiBPerHour <= max.heapMiBPerHour,
@@ -108,7 +108,7 @@ async function prove(run: Run): Promise<Findings> {
     'the rate does not decline': max === null || trend.lastRate >= MIN_RATE_SHARE * trend.firstRate,
     'all that was accepted is delivered, once':
       isIdle && figures.lost === 0 && figures.unknown === 0 && figures.duplicates === 0 && figures.inDoubt === 0,
-    'what was answered is what exists': figures.messages === answered.ids.length + answered.recipients.length,
+    'what was acknowledged is what exists': figures.messages === answered.ids.length + answered.recipients.length,
     'every delivery was reported to the webhook': figures.unreported === 0,
     'every inbound message is stored once': figures.inboundStored === answered.inbound,
     'the earnings equal the price of what the carrier took': figures.earnedMicros === figures.dueMicros,

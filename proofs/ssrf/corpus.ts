@@ -7,11 +7,11 @@ const Addresses = Type.Array(Type.String());
 const Corpus = Type.Object({
   /** Public addresses, which must not be refused. */
   public: Addresses,
-  /** URLs to hosts that a stranger must not reach, in many spellings. {port} is the port of the tripwires. */
+  /** URLs to hosts that a tenant must not reach, in many spellings. {port} is the port of the tripwires. */
   urls: Addresses,
-  /** Answers of a name server, each with at least one such address. */
+  /** Responses of a name server, each with at least one such address. */
   answers: Type.Array(Addresses),
-  /** Sequences of answers for one name: good ones, and then one with such an address. */
+  /** Sequences of responses for one name: good ones, and then one with such an address. */
   flips: Type.Array(Type.Array(Addresses)),
   /** Redirects: status and Location. */
   redirects: Type.Array(Type.Tuple([Type.Integer(), Type.String()])),

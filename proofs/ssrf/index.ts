@@ -43,7 +43,7 @@ async function prove(run: Run): Promise<Findings> {
     'no public address is refused when it is registered': registered.accepted === corpus.public.length,
     'no tripwire was reached': figures.tripped === 0,
     'no non-public address was dialled': seen['hostileDialled'] === 0,
-    'no listener on this machine has answered': seen['answered'] === 0,
+    'no listener on this machine has responded': seen['answered'] === 0,
     'no public address is refused when it is posted to': seen['publicRefused'] === 0,
     'every name that changes was accepted at registration': seen['flips'] === flips.length,
     'every redirect was seen and not followed': seen['redirectsSeen'] === redirects.length,

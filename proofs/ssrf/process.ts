@@ -39,8 +39,8 @@ const urlOf = (host: string): string => `https://${host.includes(':') ? `[${host
 const nameOf = (addresses: readonly unknown[]): string =>
   `${createHash('sha256').update(JSON.stringify(addresses)).digest('hex').slice(0, 16)}.test`;
 
-/** Posts to targets that a stranger may name, with the default settings apart from the port. */
-async function postToStrangers() {
+/** Posts to targets that a tenant may name, with the default settings apart from the port. */
+async function postToForeignTargets() {
   const guard = withFault(createGuard({ allowedBlocks: [], ports: [port], resolve }));
   const poster = createPoster({ guard });
   const counts = { answered: 0, flips: 0 };
@@ -94,4 +94,4 @@ async function postToRedirects() {
 }
 
 console.log(JSON.stringify({ ready: true }));
-console.log(JSON.stringify({ ...(await postToStrangers()), ...(await postToRedirects()) }));
+console.log(JSON.stringify({ ...(await postToForeignTargets()), ...(await postToRedirects()) }));

@@ -97,17 +97,17 @@ export async function freshThings(by: Party, { ids = {} }: Case): Promise<Record
 }
 
 /**
- * Sends a valid request with own things; returns what is wrong with its answer, if anything. Such a case would prove
+ * Sends a valid request with own things; returns what is wrong with its response, if anything. Such a case would prove
  * nothing.
  */
 export async function worksWithOwn(route: Route, tried: Case, by: Party): Promise<string | undefined> {
   const answer = await send(by, requestOf(route, tried, by, await freshThings(by, tried)));
   const wanted = tried.operatorsOnly ? answer.status === 403 : answer.status < 300;
   if (wanted || tried.answers?.includes(answer.status)) return undefined;
-  return `${route.name} with own things answered ${answer.status}: ${JSON.stringify(answer.body)}`;
+  return `${route.name} with own things returned ${answer.status}: ${JSON.stringify(answer.body)}`;
 }
 
-/** One attempt: the request as it was sent, and the answer to it. */
+/** One attempt: the request as it was sent, and the response to it. */
 export type Attempt = {
   readonly what: string;
   readonly sent: CaseRequest;
@@ -117,7 +117,7 @@ export type Attempt = {
 
 /**
  * Yields every way in which `by` may reach for things of `victim` by this route: a foreign thing in each id field, whose
- * answer must be that to an unknown one; a list with a foreign thing among own ones; the other account's id anywhere in
+ * response must be that to an unknown one; a list with a foreign thing among own ones; the other account's id anywhere in
  * the request; its token as a filter.
  */
 export async function* attempts(route: Route, tried: Case, by: Party, on: Party): AsyncGenerator<Attempt> {
@@ -164,10 +164,10 @@ async function compare(
   const [a, b] = [normalized(answer, foreign), normalized(toUnknown, unknown)];
   const what = `${route.name} ${field}`;
   if (a === b) return { what, sent, answer };
-  return { what, sent, answer, fault: `a foreign id answers ${a}, an unknown one ${b}` };
+  return { what, sent, answer, fault: `a foreign id returns ${a}, an unknown one ${b}` };
 }
 
-/** Removes what differs between requests from an answer or a row: new ids, times, durations, secrets. */
+/** Removes what differs between requests from a response or a row: new ids, times, durations, secrets. */
 const withoutVariables = (text: string): string =>
   text
     .replace(UUIDS, '<uuid>')
@@ -186,7 +186,7 @@ const SECRETS = /pg_live_[\w-]+|whsec_[\w+/=]+|\$argon2id\$[^"]+|\\+x[0-9a-f]{16
 /** The system id and the password of a new credential for SMPP. */
 const CREDENTIALS = /"(systemId|system_id|password)": ?"\w{8,12}"/g;
 
-/** The answer as text, without what differs between requests: the ids in it, new ids, times, durations, keys. */
+/** The response as text, without what differs between requests: the ids in it, new ids, times, durations, keys. */
 function normalized({ status, body }: Answer, named: Thing | readonly Thing[]): string {
   let text = JSON.stringify(body) ?? '';
   for (const thing of [named].flat()) text = text.replaceAll(JSON.stringify(String(thing)).slice(1, -1), '<thing>');

@@ -3,7 +3,7 @@ import { ROLES, type Role, SCOPES, type Scope } from '../../src/core/actor.ts';
 import type { Answer } from '../../test/support/client.ts';
 import type { Party } from './things.ts';
 
-/** One way to call for an account, with rights of its own. */
+/** Credentials of an account, with their rights. */
 export type Caller = { readonly name: string; readonly client: Party['client'] };
 
 const PG = '/api/partner-gateway/v1';
@@ -54,8 +54,8 @@ const withHeaders = ({ request }: Party['client'], own: Readonly<Record<string, 
     request(method, path, { ...options, headers: { ...own, ...options.headers } }),
 });
 
-/** Returns the fields of the answer to a request that must succeed. */
+/** Returns the fields of the response to a request that must succeed. */
 function expectSuccess({ status, body }: Answer): Readonly<Record<string, unknown>> {
-  if (status >= 300) throw new Error(`answered ${status}: ${JSON.stringify(body)}`);
+  if (status >= 300) throw new Error(`returned ${status}: ${JSON.stringify(body)}`);
   return typeof body === 'object' && body !== null ? { ...body } : {};
 }

@@ -71,7 +71,7 @@ export const CAMPAIGN_CASES: Readonly<Record<string, Case>> = {
   [`POST ${PG}/campaigns/:id/again`]: {
     ids: { 'path.id': 'campaign' },
     body: ({ token }) => ({ name: token }),
-    // There is nobody whom it did not reach.
+    // There is no recipient that it did not reach.
     answers: [400],
   },
   [`PUT ${PG}/campaigns/:id/pause`]: { ids: { 'path.id': 'sendingCampaign' } },

@@ -20,6 +20,6 @@ export type Case = {
   readonly form?: string;
   /** Set if only operators may use the route: any response other than 403 is an error. */
   readonly operatorsOnly?: true;
-  /** Answers to a valid request other than 2xx. */
+  /** Responses to a valid request other than 2xx. */
   readonly answers?: readonly number[];
 };

@@ -418,7 +418,7 @@ export const CASES: Readonly<Record<string, Case>> = {
     answers: [400],
   },
   [`DELETE ${PG}/account/single-sign-on`]: { answers: [404] },
-  // The record is not there, or no name server answers.
+  // The record is not there, or no name server responds.
   [`POST ${PG}/account/single-sign-on/domains/:domain/verify`]: {
     ids: { 'path.domain': 'mailDomain' },
     answers: [409, 502],

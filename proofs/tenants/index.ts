@@ -21,9 +21,9 @@ export const tenants: Proof = {
     module: new URL('../sabotage/tenants.ts', import.meta.url),
     sql: NO_ROW_SECURITY + ONE_REDIRECT_URI,
     breaks: [
-      'a foreign id answers exactly as an unknown one',
+      'a foreign id gets exactly the response of an unknown one',
       'no provider gets a code of another',
-      'a mix-up of providers signs nobody in',
+      'a mix-up of providers signs no user in',
     ],
     mode: 'tiny',
   },
@@ -35,7 +35,7 @@ export const tenantsAppOnly: Proof = {
   sabotage: {
     fault: 'an Idempotency-Key is in use for all accounts',
     module: new URL('../sabotage/tenants.ts', import.meta.url),
-    breaks: ['a foreign id answers exactly as an unknown one'],
+    breaks: ['a foreign id gets exactly the response of an unknown one'],
     mode: 'tiny',
   },
   prove: (run) => prove({ ...run, sabotage: { ...run.sabotage, sql: NO_ROW_SECURITY } }, openUsers),
@@ -45,18 +45,18 @@ async function prove(run: Run, openCallers: (party: Party) => Promise<Caller[]>)
   await using neighbours = await openNeighbours(run);
   const { parties } = neighbours;
   const routes = await listRoutes();
-  const tally = createTally(run);
+  const results = createCounts(run);
   const coverage = coverageOf(run, routes);
   // In the smallest run, each account is the attacker once and the victim once.
   const pairs = pairsOf(parties).filter((_, i) => run.mode !== 'tiny' || i % 2 === 0);
   for (const [n, pair] of pairs.entries()) {
-    await attack(casesOf(routes), pair, tally);
+    await attack(casesOf(routes), pair, results);
     // Each of them attacks once, as one of the accounts.
     const callers = (await openCallers(pair[0])).filter((_, i) => i % pairs.length === n);
-    for (const caller of callers) await attack(casesOf(routes), pair, tally, caller);
+    for (const caller of callers) await attack(casesOf(routes), pair, results, caller);
   }
-  for (const party of parties.slice(0, 1)) await checkOwn(casesOf(routes), party, tally);
-  const { counts } = tally;
+  for (const party of parties.slice(0, 1)) await checkOwn(casesOf(routes), party, results);
+  const { counts } = results;
   const found = await mixUp(run, neighbours.stage);
   return judge(
     { ...counts, ...coverage, ...found },
@@ -64,22 +64,22 @@ async function prove(run: Run, openCallers: (party: Party) => Promise<Caller[]>)
       'every route of the router is tried': coverage.withoutCase + coverage.staleCases === 0,
       'each case works with own things': counts.ownFailed === 0,
       'every caller is let in': counts.callers > 0 && counts.shutOut === 0,
-      'a foreign id answers exactly as an unknown one': counts.distinguishable === 0,
-      'no answer is a server error': counts.failed === 0,
-      'no answer shows anything of another account': counts.shown === 0,
+      'a foreign id gets exactly the response of an unknown one': counts.distinguishable === 0,
+      'no response is a server error': counts.failed === 0,
+      'no response shows anything of another account': counts.shown === 0,
       'no row of another account is changed': counts.changed === 0,
       'people sign in with the provider of their company': found.honestSignIns > 0,
       'no provider gets a code of another': found.strayCodes === 0,
-      'a mix-up of providers signs nobody in': found.straySessions === 0,
+      'a mix-up of providers signs no user in': found.straySessions === 0,
       'a mail domain without proof leads to no provider': found.misled === 0,
     },
   );
 }
 
-type Tally = ReturnType<typeof createTally>;
+type Counts = ReturnType<typeof createCounts>;
 
 /** Counts faults, and logs each kind once. */
-function createTally(run: Run) {
+function createCounts(run: Run) {
   const counts = {
     requests: 0,
     callers: 0,
@@ -119,20 +119,20 @@ function coverageOf(run: Run, routes: readonly Route[]) {
 async function attack(
   cases: readonly [Route, Case][],
   [attacker, attacked]: readonly [Party, Party],
-  tally: Tally,
+  results: Counts,
   caller?: Caller,
 ): Promise<void> {
-  const failed = ({ message }: Error): void => tally.fault('ownFailed', message, message);
+  const failed = ({ message }: Error): void => results.fault('ownFailed', message, message);
   const own = await withThings(attacker, THING_NAMES, failed);
   const victim = await withThings(attacked, THING_NAMES, failed);
   const before = await rowsOfAccount(victim);
   const marks = (await marksOf(victim)).difference(await marksOf(own));
-  if (caller) await attackAs(caller, cases, [own, victim], marks, tally);
+  if (caller) await attackAs(caller, cases, [own, victim], marks, results);
   else
     for (const [route, tried] of cases)
-      for await (const attempt of attempts(route, tried, own, victim)) checkAttempt(attempt, tried, marks, tally);
+      for await (const attempt of attempts(route, tried, own, victim)) checkAttempt(attempt, tried, marks, results);
   for (const row of differences(before, await rowsOfAccount(victim)))
-    tally.fault('changed', row, `changed from outside: ${row}`);
+    results.fault('changed', row, `changed from outside: ${row}`);
 }
 
 /** Tries every route, except for the one that ends the caller's own session, until it is forbidden. */
@@ -141,40 +141,40 @@ async function attackAs(
   cases: readonly [Route, Case][],
   [own, victim]: readonly [Party, Party],
   marks: ReadonlySet<string>,
-  tally: Tally,
+  results: Counts,
 ): Promise<void> {
   let allowed = 0;
   for (const [route, tried] of cases.filter(([{ name: routeName }]) => routeName !== SIGN_OUT))
     for await (const attempt of attempts(route, tried, { ...own, client }, victim)) {
       const { status } = attempt.answer;
       const what = `${attempt.what} by ${name}`;
-      checkAttempt({ ...attempt, what }, tried, marks, tally);
+      checkAttempt({ ...attempt, what }, tried, marks, results);
       // Credentials that no longer count, or too many requests: nothing was tried.
-      if (status === 401 || status === 429) tally.fault('shutOut', what, `${what} answers ${status}`);
+      if (status === 401 || status === 429) results.fault('shutOut', what, `${what} returns ${status}`);
       if (status < 300) allowed++;
       if (status === 403) break;
     }
-  tally.counts.callers++;
-  tally.counts.allowed += allowed;
-  if (allowed === 0) tally.fault('shutOut', name, `nothing lets ${name} in`);
+  results.counts.callers++;
+  results.counts.allowed += allowed;
+  if (allowed === 0) results.fault('shutOut', name, `nothing lets ${name} in`);
 }
 
 function checkAttempt(
   attempt: Attempt,
   { answers = [] }: Case,
   marks: ReadonlySet<string>,
-  { counts, fault }: Tally,
+  { counts, fault }: Counts,
 ): void {
   const { what, answer } = attempt;
   counts.requests++;
   if (attempt.fault !== undefined) fault('distinguishable', what, `${what}: ${attempt.fault}`);
   if (answer.status >= 500 && !answers.includes(answer.status))
-    fault('failed', what, `${what} answers ${answer.status}`);
+    fault('failed', what, `${what} returns ${answer.status}`);
   const mark = findMark(attempt, marks);
   if (mark !== undefined) fault('shown', what, `${what} shows ${mark}: ${JSON.stringify(answer.body)}`);
 }
 
-async function checkOwn(cases: readonly [Route, Case][], party: Party, { fault }: Tally): Promise<void> {
+async function checkOwn(cases: readonly [Route, Case][], party: Party, { fault }: Counts): Promise<void> {
   for (const [route, tried] of cases) {
     const sentence = await withThings(party, SINGLE_THINGS)
       .then((by) => worksWithOwn(route, tried, by))
@@ -195,7 +195,7 @@ const casesOf = (routes: readonly Route[]): [Route, Case][] =>
 const pairsOf = (parties: readonly Party[]): [Party, Party][] =>
   parties.flatMap((by) => parties.flatMap((victim): [Party, Party][] => (by === victim ? [] : [[by, victim]])));
 
-/** The first mark of the other account in the answer that was not in the request: a refusal may quote that. */
+/** The first mark of the other account in the response that was not in the request: a refusal may quote that. */
 function findMark({ sent, answer }: Attempt, marks: ReadonlySet<string>): string | undefined {
   const text = JSON.stringify(answer.body) ?? '';
   const asked = JSON.stringify(sent);

@@ -25,7 +25,7 @@ export type MixUps = {
   readonly straySessions: number;
   /** Addresses of a domain claimed without proof that led to the hostile provider. */
   readonly misled: number;
-  /** Sign-ins of the same person that nobody disturbed, and that gave a session. */
+  /** Sign-ins of the same person without an attack that gave a session. */
   readonly honestSignIns: number;
 };
 
@@ -86,7 +86,7 @@ export async function mixUp(run: Run, stage: Stage): Promise<MixUps> {
 
 type Begun = { readonly authorizeUrl: URL; readonly cookie: string };
 
-/** The redirect with which the provider would have answered a begun sign-in. */
+/** The redirect with which the provider would have ended a begun sign-in. */
 function returnWith({ authorizeUrl }: Begun, code: string): URL {
   const url = new URL(authorizeUrl.searchParams.get('redirect_uri') ?? '');
   url.searchParams.set('state', authorizeUrl.searchParams.get('state') ?? '');
@@ -97,7 +97,7 @@ function returnWith({ authorizeUrl }: Begun, code: string): URL {
 /** Stores the settings of an account; returns the redirect URI to register at its provider. */
 async function setUp({ ask }: Browser, { apiKey }: Account, settings: object): Promise<string> {
   const { status, body } = await ask('PUT', SETTINGS, { 'x-api-key': apiKey }, settings);
-  if (status !== 200) throw new Error(`single sign-on answered ${status}: ${JSON.stringify(body)}`);
+  if (status !== 200) throw new Error(`single sign-on returned ${status}: ${JSON.stringify(body)}`);
   return String(Reflect.get(Object(body), 'redirectUri'));
 }
 
@@ -127,11 +127,11 @@ function createBrowser(origin: string) {
   }
   return {
     ask,
-    /** Begins a sign-in with what somebody types; undefined where it leads nowhere. */
+    /** Begins a sign-in with the text that a user types; undefined where it leads nowhere. */
     async begin(company: string): Promise<Begun | undefined> {
       const { status, body, cookies } = await ask('POST', `${PG}/session/single-sign-on`, {}, { company });
       if (status === 404) return undefined;
-      if (status !== 200) throw new Error(`${company} answered ${status}: ${JSON.stringify(body)}`);
+      if (status !== 200) throw new Error(`${company} returned ${status}: ${JSON.stringify(body)}`);
       const authorizeUrl = new URL(String(Reflect.get(Object(body), 'authorizeUrl')));
       return { authorizeUrl, cookie: cookies.map((line) => line.split(';')[0]).join('; ') };
     },
@@ -140,13 +140,13 @@ function createBrowser(origin: string) {
     /** Arrives at the gateway; returns whether that gave a session. */
     async arrive({ pathname, search }: URL, { cookie }: Begun): Promise<boolean> {
       const { status, cookies } = await ask('GET', `${pathname}${search}`, { cookie });
-      if (status !== 303) throw new Error(`the callback answered ${status}`);
+      if (status !== 303) throw new Error(`the callback returned ${status}`);
       return cookies.some((line) => line.startsWith('__Host-heliograph='));
     },
   };
 }
 
-/** Starts a provider that passes people on to the one of somebody else, and keeps the codes that it gets. */
+/** Starts a provider that passes people on to a foreign one, and keeps the codes that it gets. */
 async function startHostile() {
   const codes: string[] = [];
   let next = new URL('https://nowhere.example.com');
@@ -175,7 +175,7 @@ async function startHostile() {
 
   return {
     issuer,
-    /** Sends people there from now on, with the state of their own sign-in. */
+    /** Sends people there from now on, with the state of their sign-in. */
     sendTo(authorizeUrl: URL): void {
       next = authorizeUrl;
     },

@@ -12,7 +12,7 @@ export type Neighbours = AsyncDisposable & {
 };
 
 /**
- * Opens three accounts of one gateway, each with numbers of its own. There is no worker, so every change is the effect
+ * Opens three accounts of one gateway, each with its own numbers. There is no worker, so every change is the effect
  * of a request.
  */
 export async function openNeighbours(run: Run): Promise<Neighbours> {

@@ -38,7 +38,7 @@ export async function openNetworks(stage: Stage, parties: readonly Owner[]): Pro
   return { [Symbol.asyncDispose]: graph.close };
 }
 
-/** Returns a number of ten digits, like the ids that answers are searched for. */
+/** Returns a number of ten digits, like the ids that responses are searched for. */
 export const numberOf = ({ accountId }: Pick<Owner, 'accountId'>): string =>
   `8${String(accountId).slice(-9).padStart(9, '0')}`;
 /** Returns the RCS agent of a party. */

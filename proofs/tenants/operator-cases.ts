@@ -1,7 +1,7 @@
 const OPERATOR = '/api/operator/v1';
 
 /**
- * Routes only for operators of the gateway: for every user of an account the answer is 403, whatever the request holds.
+ * Routes only for operators of the gateway: for every user of an account the response is 403, whatever the request holds.
  */
 const OPERATORS_ONLY = { operatorsOnly: true, answers: [403] } as const;
 

@@ -2,11 +2,11 @@ import type { Pool } from 'pg';
 import type { Stage } from '../lib/stage.ts';
 import { MAKERS, type Party, THING_NAMES, type Thing, type ThingName } from './things.ts';
 
-/** The first numeric id: no number in an answer is an id by chance, and no id belongs to two things. */
+/** The first numeric id: no number in a response is an id by chance, and no id belongs to two things. */
 const FIRST_ID = 5_000_000_000;
 const IDS_PER_TABLE = 1_000_000;
 
-/** Gives the numeric ids of each table a range of their own, far from all other numbers. */
+/** Gives the numeric ids of each table a separate range, far from all other numbers. */
 export async function spreadIds(pool: Pool): Promise<void> {
   const { rows } = await pool.query<{ name: string; column: string }>(
     `SELECT c.oid::regclass::text AS name, a.attname AS column
@@ -84,7 +84,7 @@ async function makeStatement(pool: Pool): Promise<string> {
   );
   const sources = [
     ...tables.map(({ name }) => `${name} t WHERE account_id = $1`),
-    // Rows without an owner belong to everybody.
+    // Rows without an owner belong to all.
     ...['sender', 'template'].map((name) => `${name} t WHERE owner_id = $1`),
     'account t WHERE id = $1',
     'api_key_value t WHERE api_key_id IN (SELECT id FROM api_key WHERE account_id = $1)',

@@ -26,12 +26,12 @@ const UNKNOWN_ID = 9_000_000_000;
 const unknownNumber = (): number => UNKNOWN_ID + randomInt(900_000_000);
 const unknownName = (): string => `unknown-${randomBytes(8).toString('hex')}`;
 
-/** Sends a request that must succeed, and returns a field of its answer. */
+/** Sends a request that must succeed, and returns a field of its response. */
 async function create({ client }: Party, path: string, body: unknown, field: string, headers = {}): Promise<Thing> {
   const { status, body: answer } = await client.request('POST', path, { body, headers });
   const value: unknown = typeof answer === 'object' && answer !== null ? Reflect.get(answer, field) : undefined;
   if (status >= 300 || (typeof value !== 'string' && typeof value !== 'number'))
-    throw new Error(`POST ${path} answered ${status}: ${JSON.stringify(answer)}`);
+    throw new Error(`POST ${path} returned ${status}: ${JSON.stringify(answer)}`);
   return value;
 }
 
@@ -53,7 +53,7 @@ const scheduled = (party: Party) => ({
   scheduledDate: new Date(Date.now() + 3_600_000).toISOString(),
 });
 
-/** A new contact with a phone number of its own: a number belongs to only one contact of an account. */
+/** A new contact with its own phone number: a number belongs to only one contact of an account. */
 export const contactOf = (party: Pick<Party, 'token'>) => ({
   phoneNumber: `+39333${String(randomInt(10_000_000)).padStart(7, '0')}`,
   fullName: randomName(party),
@@ -266,7 +266,7 @@ export const MAKERS = {
       const id = await create(p, `${PG}/campaigns`, campaignOf(p), 'id');
       await create(p, `${PG}/campaigns/${id}/calculateGoal`, undefined, 'id');
       const { status } = await p.client.request('PUT', `${PG}/campaigns/${id}/confirm`);
-      if (status !== 202) throw new Error(`confirming campaign ${id} answered ${status}`);
+      if (status !== 202) throw new Error(`confirming campaign ${id} returned ${status}`);
       return id;
     },
     unknown: unknownNumber,
@@ -276,7 +276,7 @@ export const MAKERS = {
       const id = randomUUIDv7();
       const body = { version: 0, name: randomName(p), content: { smsBody: p.token } };
       const { status } = await p.client.request('PUT', `${PG}/campaign-drafts/${id}`, { body });
-      if (status !== 200) throw new Error(`saving draft ${id} answered ${status}`);
+      if (status !== 200) throw new Error(`saving draft ${id} returned ${status}`);
       return id;
     },
     unknown: () => randomUUIDv7(),
@@ -407,10 +407,10 @@ export const MAKERS = {
       );
       return platform;
     },
-    // A network to which nobody here is connected: one that does not exist is answered in other words.
+    // A network without connections: the response for one that does not exist has another text.
     unknown: () => 'linkedin',
   },
-  /** Belongs to nobody: every account may connect to it. */
+  /** Belongs to no account: every account may connect to it. */
   socialNetwork: { make: () => Promise.resolve('linkedin'), unknown: () => 'linkedin' },
   mailDomain: {
     async make(p) {

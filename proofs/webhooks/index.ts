@@ -37,7 +37,7 @@ const SIZES: Readonly<Record<Mode, Size>> = {
 export const webhooks: Proof = {
   promise: 'Every event reaches a receiver that accepts it, or is listed as dead, whatever is killed.',
   sabotage: {
-    fault: 'an event counts as delivered once it is sent, whatever the receiver answers',
+    fault: 'an event counts as delivered once it is sent, whatever the receiver responds',
     module: new URL('../sabotage/webhooks.ts', import.meta.url),
     breaks: ['every event reached the receivers that accept events'],
     mode: 'tiny',
@@ -147,7 +147,7 @@ async function openAccounts(stage: Stage, receivers: Receivers): Promise<Record<
     const { status, body } = await client.request('POST', WEBHOOK, {
       body: { callbackUrl: receivers.urlOf(behaviour) },
     });
-    if (status !== 201) throw new Error(`answered ${status}: ${JSON.stringify(body)}`);
+    if (status !== 201) throw new Error(`returned ${status}: ${JSON.stringify(body)}`);
     return { client, secret: (body as { secret: string }).secret };
   };
   const [good, flaky, hostile] = [await open('good'), await open('flaky'), await open('hostile')];

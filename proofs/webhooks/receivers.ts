@@ -26,7 +26,7 @@ export type Receivers = AsyncDisposable & {
   readonly urlOfEndpoint: (name: string) => string;
   /** Everything that came to the endpoints of the account with several, in the order of arrival. */
   readonly several: readonly SeveralEvent[];
-  /** From now on the hostile receiver answers 410 Gone. */
+  /** From now on the hostile receiver returns 410 Gone. */
   goAway(): void;
 };
 

@@ -30,7 +30,7 @@ export async function addEndpoints(client: Client, urlOf: (name: string) => stri
   for (const [name, { eventTypes, filters = {} }] of Object.entries(ENDPOINTS)) {
     const body = { url: urlOf(name), eventTypes, filters };
     const answer = await client.request('POST', '/api/partner-gateway/v1/webhooks/endpoints', { body });
-    if (answer.status !== 201) throw new Error(`answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+    if (answer.status !== 201) throw new Error(`returned ${answer.status}: ${JSON.stringify(answer.body)}`);
     secrets[name] = (answer.body as { secret: string }).secret;
   }
   return secrets;

@@ -5,10 +5,10 @@ import { exec, many, sql } from '../core/db/query.ts';
 import { apiKeyRoutes } from './api-key-routes.ts';
 import { insertUser } from './users.ts';
 
-const { pool, account, stranger, newAccount, call, ...routes } = await openRoutes([apiKeyRoutes], {
+const { pool, account, otherAccount, newAccount, call, ...routes } = await openRoutes([apiKeyRoutes], {
   base: `${PG}/authentication`,
   account: { plan: 'production' },
-  stranger: { plan: 'trial' },
+  otherAccount: { plan: 'trial' },
 });
 afterAll(() => routes[Symbol.asyncDispose]());
 
@@ -115,8 +115,8 @@ describe('listing', () => {
     });
     const second = await call('GET', '?limit=1&page=1');
     expect(second.body).toEqual({ data: [body.data[1]], page: 1, limit: 1, total: body.total });
-    const foreign = await call('GET', '', undefined, stranger.apiKey);
-    expect(foreign.body).toMatchObject({ total: 1, data: [{ username: 'stranger', trafficType: 'trial' }] });
+    const foreign = await call('GET', '', undefined, otherAccount.apiKey);
+    expect(foreign.body).toMatchObject({ total: 1, data: [{ username: 'neighbour', trafficType: 'trial' }] });
   });
 
   test('can be narrowed to the keys that one user made', async () => {
@@ -128,7 +128,7 @@ describe('listing', () => {
       total: 1,
       data: [{ id, username: 'second' }],
     });
-    expect((await call('GET', `?userId=${userId}`, undefined, stranger.apiKey)).body).toMatchObject({
+    expect((await call('GET', `?userId=${userId}`, undefined, otherAccount.apiKey)).body).toMatchObject({
       total: 0,
       data: [],
     });
@@ -158,9 +158,9 @@ describe('finding by value', () => {
     });
   });
 
-  test("an unknown value, another account's and nonsense answer alike", async () => {
+  test("an unknown value, another account's and nonsense get the same response", async () => {
     const answers = [];
-    for (const value of [`pg_live_${'A'.repeat(43)}`, stranger.apiKey, 'nonsense', '1']) {
+    for (const value of [`pg_live_${'A'.repeat(43)}`, otherAccount.apiKey, 'nonsense', '1']) {
       const { status, body } = await call('GET', `/${value}`);
       answers.push({ status, body: { ...body, requestId: '' } });
     }
@@ -235,8 +235,8 @@ describe('deleting', () => {
   });
 });
 
-test('the id of another account is answered exactly like an unknown id, and the key stays', async () => {
-  const foreign = await create({}, stranger.apiKey);
+test('the id of another account gets exactly the response of an unknown id, and the key stays', async () => {
+  const foreign = await create({}, otherAccount.apiKey);
   for (const [method, path] of [
     ['DELETE', ''],
     ['POST', '/rotate'],

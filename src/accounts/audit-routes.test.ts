@@ -5,7 +5,7 @@ import { transaction } from '../core/db/transaction.ts';
 import { operatorAuthor, recordAudit } from './audit.ts';
 import { auditRoutes } from './audit-routes.ts';
 
-const { pool, account, stranger, get, ...routes } = await openRoutes([auditRoutes]);
+const { pool, account, otherAccount, get, ...routes } = await openRoutes([auditRoutes]);
 afterAll(() => routes[Symbol.asyncDispose]());
 
 const list = (query = '', key?: string) => get(`/audit${query}`, key);
@@ -62,7 +62,7 @@ test('the list can be narrowed to one user and the keys that they made', async (
 });
 
 test('an account sees its own entries only, and a caller without the scope keys sees none', async () => {
-  expect(actionsOf((await list('', stranger.apiKey)).body)).toEqual(['api-key.create', 'account.create']);
+  expect(actionsOf((await list('', otherAccount.apiKey)).body)).toEqual(['api-key.create', 'account.create']);
   const operations = SCOPES.filter((scope) => scope !== 'keys');
   const apiKey = await newKey(pool, account, operations);
   expect((await list('', apiKey)).status).toBe(403);

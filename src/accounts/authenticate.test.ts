@@ -64,7 +64,7 @@ test('a key gives its account, its user and its scopes', async () => {
   });
 });
 
-test("a key that the operator made is nobody's and has only the scopes it was made with", async () => {
+test('a key that the operator made belongs to no user and has only the scopes it was made with', async () => {
   const { id, apiKey } = await newKey({ operations: ['tracking', 'SMS'] });
   expect(await authenticator().authenticate(withKey(apiKey))).toMatchObject({
     keyId: id,
@@ -93,7 +93,7 @@ test('a user of the account is accepted with Basic, with the scopes of the role'
   });
 });
 
-test('missing, malformed, unknown and wrong credentials all get the same answer', async () => {
+test('missing, malformed, unknown and wrong credentials all get the same response', async () => {
   const { authenticate } = authenticator();
   const wrong = [
     {},
@@ -192,7 +192,7 @@ test('a name that the database cannot store does not affect concurrent requests'
   expect(await honest).toMatchObject({ accountId: account.accountId });
 });
 
-test('concurrent callers are looked up in one query, and each gets their own answer', async () => {
+test('concurrent callers are looked up in one query, and each gets their own response', async () => {
   const keys = await Promise.all(Array.from({ length: 20 }, () => newKey()));
   let queries = 0;
   const counting: Db = {
@@ -285,7 +285,7 @@ test("the operator's limit applies from the next request on, to each key separat
   expect((await admit(withKey(other.apiKey))).headers).toMatchObject({ 'x-ratelimit-remaining': '2' });
 });
 
-test('a hundred keys and the password of a trial account make no more requests than two keys, and disturb nobody', async () => {
+test('a hundred keys and the password of a trial account make no more requests than two keys, and do not disturb others', async () => {
   const { accountId, apiKey, username, password } = await createAccount(pool, {
     name: 'Many keys',
     plan: 'production',
@@ -327,7 +327,7 @@ test('an unlimited plan has no limit and says so', async () => {
 
 const wrongs = Array.from({ length: 40 }, (_, i) => `wrong ${i}`);
 
-test('guessing strangers are rejected without a hash, and the owner gets in from a known network', async () => {
+test('guessing clients are rejected without a hash, and the owner gets in from a known network', async () => {
   const { username, password } = await createAccount(pool, { name: 'Guessed', plan: 'unlimited' });
   const { authenticate } = authenticator();
   const owner = withPassword(username, password);
@@ -341,7 +341,7 @@ test('guessing strangers are rejected without a hash, and the owner gets in from
   expect(await authenticator().authenticate(owner), 'on a process that has never seen it').toMatchObject({ username });
 });
 
-test('while strangers have used up their attempts, their right guess is rejected like a wrong one', async () => {
+test('while guessing clients have used up their attempts, their right guess is rejected like a wrong one', async () => {
   const { username, password } = await createAccount(pool, { name: 'Oracle', plan: 'unlimited' });
   const { authenticate } = authenticator();
   await authenticate(withPassword(username, password));

@@ -251,7 +251,7 @@ export const actorOfLogin = (login: Login): Actor => ({
  * Creates a limit on requests without credentials, by the caller's network: throws 429 beyond `perMinute`. Each process
  * counts by itself, since these requests cost little and what they cause is limited in the database too.
  */
-export function createDoorLimit(perMinute: number): (ip: string) => void {
+export function createAddressLimit(perMinute: number): (ip: string) => void {
   const limiter = createRateLimiter();
   return (ip) => {
     const verdict = limiter.take(networkOf(ip), { perMinute, perSecond: perMinute });

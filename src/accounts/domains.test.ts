@@ -43,19 +43,19 @@ async function rival(): Promise<string> {
 }
 
 describe('a mail domain that is not proven', () => {
-  test('leads nobody who types an address of it to the provider; the short name does', async () => {
+  test('does not lead from an address to the provider; the short name does', async () => {
     expect(await beginWith(`anna@${domain}`)).toBe(404);
     expect(await beginWith(domain.replace('.', '-'))).toBe(200);
   });
 
-  test('gives nobody the default role, while groups give theirs', async () => {
+  test('gives no default role, while groups give theirs', async () => {
     const company = domain.replace('.', '-');
     expect((await stage.signIn(company)).location).toBe('/sign-in?problem=not_allowed');
     stage.provider.person = { sub: `bert${domains}`, email: `b@${domain}`, email_verified: true, groups: ['staff'] };
     expect((await stage.signIn(company)).location).toBe('/');
   });
 
-  test('may be named by several accounts, each with a record of its own', async () => {
+  test('may be named by several accounts, each with its own record', async () => {
     const [mine, theirs] = [(await stateOf())[0], (await stateOf(await rival()))[0]];
     expect(mine).toMatchObject({ domain, isProven: false, record: { name: `_heliograph-challenge.${domain}` } });
     expect(mine.record.value).toMatch(/^heliograph-domain-verification=[0-9a-f]{64}$/);
@@ -102,7 +102,7 @@ describe('a mail domain is proven by its record in DNS', () => {
     expect((await stage.verify('example.net', other.apiKey)).status).toBe(404);
   });
 
-  test('only if a name server answers', async () => {
+  test('only if a name server responds', async () => {
     await putOther({ emailDomains: [`${domain}.silent.example`] });
     const { status, body } = await stage.verify(`${domain}.silent.example`, other.apiKey);
     expect([status, body.message]).toEqual([502, expect.stringContaining('No name server responds')]);

@@ -22,7 +22,7 @@ import { id, instant, orNull } from '../core/schema.ts';
 import { loadSecretKey } from '../core/secrets.ts';
 import { findAccount } from './accounts.ts';
 import { operatorAuthor } from './audit.ts';
-import { createDoorLimit } from './authenticate.ts';
+import { createAddressLimit } from './authenticate.ts';
 import {
   acceptInvitation,
   countInvitations,
@@ -186,7 +186,7 @@ const ATTEMPTS_PER_MINUTE = 20;
 
 /** Registers the routes for invited people. They need no credentials but the token of the link. */
 export function acceptInvitationRoutes(app: App, { pool }: PlatformDeps): void {
-  const limit = createDoorLimit(ATTEMPTS_PER_MINUTE);
+  const limit = createAddressLimit(ATTEMPTS_PER_MINUTE);
   const common = { tags: ['Sessions'], security: [] };
   const errors = { 400: ref(ErrorOut), 403: ref(ErrorOut), 409: ref(ErrorOut), 429: ref(ErrorOut) };
 

@@ -181,7 +181,7 @@ describe('an invitation is refused', () => {
 
 test('the invitations of another account are like unknown ones', async () => {
   const { body } = await invite('ours@example.com');
-  const { apiKey } = await createAccount(program.pool, { name: 'Stranger', plan: 'unlimited' });
+  const { apiKey } = await createAccount(program.pool, { name: 'Neighbour', plan: 'unlimited' });
   const theirs = (method: string, path: string, more?: object) => call(program, method, path, more, apiKey);
   expect((await theirs('GET', INVITATIONS)).body.data).toEqual([]);
   expect((await theirs('DELETE', `${INVITATIONS}/${body.id}`)).status).toBe(404);

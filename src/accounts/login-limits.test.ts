@@ -11,7 +11,7 @@ function limitsAt() {
   return { ...limits, pass };
 }
 
-const stranger = (n: number, username = 'ada') => ({ username, network: `10.0.${n >> 8}.${n & 255}/32`, known: false });
+const unknown = (n: number, username = 'ada') => ({ username, network: `10.0.${n >> 8}.${n & 255}/32`, known: false });
 const owner = { username: 'ada', network: '198.51.100.7/32', known: true };
 const SPENT = expect.objectContaining({ code: 'rate_limited', retryAfterSeconds: expect.any(Number) });
 
@@ -37,19 +37,19 @@ test('a thousand addresses together have twenty tries a minute for one user', ()
   for (let second = 0; second < 120; second++) {
     tries += guess(
       limits,
-      Array.from({ length: 1000 }, (_, n) => stranger(n)),
+      Array.from({ length: 1000 }, (_, n) => unknown(n)),
     );
     limits.pass(1000);
   }
   expect(tries).toBe(40);
 });
 
-test('the limits of strangers and of the owner are separate', () => {
+test('the limits of unknown networks and of the owner are separate', () => {
   const limits = limitsAt();
   for (let second = 0; second < 10; second++) {
     guess(
       limits,
-      Array.from({ length: 100 }, (_, n) => stranger(n)),
+      Array.from({ length: 100 }, (_, n) => unknown(n)),
     );
     limits.pass(1000);
   }
@@ -61,13 +61,13 @@ test('the limits of strangers and of the owner are separate', () => {
     ),
   ).toBe(10);
   expect(() => limits.assertAllowed(owner)).toThrow('Too many failed attempts');
-  expect(guess(limits, [stranger(3, 'someone else')])).toBe(1);
+  expect(guess(limits, [unknown(3, 'someone else')])).toBe(1);
 });
 
 test('the tries of one address are limited over all users, wrong keys included', () => {
   const limits = limitsAt();
-  const attempts = Array.from({ length: 50 }, (_, n) => ({ ...stranger(1), username: `user ${n}` }));
-  const network = stranger(1).network;
+  const attempts = Array.from({ length: 50 }, (_, n) => ({ ...unknown(1), username: `user ${n}` }));
+  const network = unknown(1).network;
   const tries = Array.from({ length: 6 }, () => {
     limits.pass(1000);
     return guess(limits, attempts);
@@ -82,11 +82,11 @@ test('right credentials use up nothing', () => {
   for (let i = 0; i < 1000; i++) {
     limits.countAttempt(owner);
     limits.refund(owner);
-    limits.countAttempt(stranger(1));
-    limits.refund(stranger(1));
+    limits.countAttempt(unknown(1));
+    limits.refund(unknown(1));
   }
   limits.assertAllowed(owner);
-  limits.assertAllowed(stranger(1));
+  limits.assertAllowed(unknown(1));
 });
 
 test('after a minute the limit is free again', () => {
@@ -99,11 +99,11 @@ test('after a minute the limit is free again', () => {
   expect(guess(limits, [owner])).toBe(1);
 });
 
-test('the answer to a wrong password or key says how many failures are left', () => {
+test('the response to a wrong password or key says how many failures are left', () => {
   const limits = limitsAt();
-  limits.countAttempt(stranger(1));
+  limits.countAttempt(unknown(1));
   const headers = { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '59', 'x-ratelimit-reset': '60' };
-  expect(limits.failedAttempt(stranger(1))).toMatchObject({ code: 'unauthenticated', headers });
+  expect(limits.failedAttempt(unknown(1))).toMatchObject({ code: 'unauthenticated', headers });
   expect(limits.failedKey('10.9.9.9/32')).toMatchObject({ code: 'unauthenticated', headers });
 });
 

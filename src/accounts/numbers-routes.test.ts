@@ -55,7 +55,7 @@ test('a country or a check that does not exist is 400, names its field, and chan
   expect(await auditOf(account)).toEqual([]);
 });
 
-test('each account has rules of its own', async () => {
+test('each account has its own rules', async () => {
   const [one, other] = [await newAccount(), await newAccount()];
   await call(one.apiKey, 'PUT', PATH, { defaultCountry: 'FR' });
   expect((await call(other.apiKey, 'GET', PATH)).body).toMatchObject({ defaultCountry: null });

@@ -76,8 +76,8 @@ describe('a passkey', () => {
   });
 
   test.each([
-    ['an answer for another origin', { origin: 'https://console.example.net' }],
-    ['an answer for another host', { rpId: 'example.net' }],
+    ['a response for another origin', { origin: 'https://console.example.net' }],
+    ['a response for another host', { rpId: 'example.net' }],
     ['a forged signature', { isForged: true }],
   ])('%s does not sign in', async (_, fault) => {
     const { authenticator } = await addPasskey();
@@ -107,7 +107,7 @@ describe('a passkey', () => {
     expect((await post('/passkey', { passkey: authenticator.sign(await options()) })).status).toBe(403);
   });
 
-  test('is removed only by its user: that of another one is answered like an unknown one', async () => {
+  test('is removed only by its user: that of another one gets the same response as an unknown one', async () => {
     const { id } = await addPasskey();
     const other = await stage.signIn(await stage.person(account.accountId, 'admin'));
     expect((await other.ask('DELETE', `${OWN}/passkeys/${id}`)).status).toBe(404);
@@ -116,7 +116,7 @@ describe('a passkey', () => {
 });
 
 describe('a challenge', () => {
-  test('counts once, also when it is answered twice at the same time', async () => {
+  test('counts once, also when it is used twice at the same time', async () => {
     const { authenticator } = await addPasskey();
     const given = await options();
     const tries = [1, 2, 3].map((counter) => post('/passkey', { passkey: authenticator.sign(given, { counter }) }));
@@ -140,7 +140,7 @@ describe('a challenge', () => {
     expect((await browser.ask('POST', `${SESSION}/step-up`, { passkey: alone })).status).toBe(400);
   });
 
-  test('of our own making is needed', async () => {
+  test('that we made is needed', async () => {
     const { authenticator } = await addPasskey();
     const challenge = Buffer.alloc(32, 7).toString('base64url');
     expect((await post('/passkey', { passkey: authenticator.sign({ challenge, rpId: HOST }) })).status).toBe(401);
@@ -171,7 +171,7 @@ describe('a registration is refused', () => {
     expect((await other.ask('POST', `${OWN}/passkeys`, { name: 'x', passkey })).status).toBe(400);
   });
 
-  test('of a passkey that somebody has registered', async () => {
+  test('of a passkey that is registered', async () => {
     const other = await stage.signIn(await stage.person(account.accountId, 'viewer'));
     const authenticator = createAuthenticator(ORIGIN);
     const add = async ({ ask }: Browser) => {
@@ -182,7 +182,7 @@ describe('a registration is refused', () => {
   });
 });
 
-test('strangers can begin only so many sign-ins with a passkey', async () => {
+test('unauthenticated clients can begin only so many sign-ins with a passkey', async () => {
   const from = '192.0.2.77';
   const call = () => stage.call('POST', `${SESSION}/passkey-options`, { headers: OWN_PAGES, body: {}, from });
   const statuses = (await Promise.all(Array.from({ length: 70 }, call))).map(({ status }) => status);

@@ -147,7 +147,7 @@ test('the database has neither the token nor the text of a mail that waits', asy
   expect(stored.text).not.toContain(token);
 });
 
-test('the answer is the same for a user, for nobody, and for a user without a mail address', async () => {
+test('the response is the same for a user, for an unknown name, and for a user without an email address', async () => {
   const { username } = await newUser();
   const plain = await newUser('withoutaddress');
   const marker = await newUser();

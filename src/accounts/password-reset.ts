@@ -16,7 +16,7 @@ import { isEmail, type Language, language, type Mail, mailOrDrop, paragraphs } f
 import type { SecretKey } from '../core/secrets.ts';
 import { HOUR_MS } from '../core/time.ts';
 import { operatorAuthor, recordAudit } from './audit.ts';
-import { createDoorLimit } from './authenticate.ts';
+import { createAddressLimit } from './authenticate.ts';
 import { hashPassword, refuseGuessablePassword } from './password.ts';
 import { endSessionsOfUser, generateToken, hashOfToken } from './sessions.ts';
 import { findUserByUsername, PASSWORD_SIGNS_IN, updatePassword } from './users.ts';
@@ -42,7 +42,7 @@ const REQUESTS_PER_MINUTE = 10;
 
 /** Registers the routes for a forgotten password. They need no credentials. */
 export function passwordResetRoutes(app: App, { config, pool }: PlatformDeps): void {
-  const limit = createDoorLimit(REQUESTS_PER_MINUTE);
+  const limit = createAddressLimit(REQUESTS_PER_MINUTE);
   const common = { tags: ['Sessions'], security: [] };
   const errors = { 400: ref(ErrorOut), 403: ref(ErrorOut), 409: ref(ErrorOut), 429: ref(ErrorOut) };
 

@@ -98,7 +98,7 @@ export type VerifierOptions = {
 };
 
 /** Class of the caller's network: known if the user has logged in from it before; those callers are served first. */
-export type CallerClass = 'known' | 'stranger';
+export type CallerClass = 'known' | 'unknown';
 
 /** A password to be checked. */
 type Guess = {
@@ -133,7 +133,7 @@ export function createPasswordVerifier(options: VerifierOptions = {}): PasswordV
   const processKey = randomBytes(32);
   const known = createCache(options);
   const inProgress = new Map<string, Promise<boolean>>();
-  const waiting: Record<CallerClass, number> = { known: 0, stranger: 0 };
+  const waiting: Record<CallerClass, number> = { known: 0, unknown: 0 };
 
   async function check(mac: string, storedHash: string, { password, caller, from }: Guess): Promise<boolean> {
     if (waiting[caller] >= maxWaiting) throw new AppError('unavailable', { retryAfterSeconds: 2 });

@@ -19,7 +19,7 @@ const EXPIRED = '/sign-in?problem=expired';
 const UNTRUSTED = '/sign-in?problem=untrusted';
 const countStates = async () => (await many(stage.program.pool, sql`SELECT FROM single_sign_on_state`)).length;
 
-test('each account has a redirect URI that nobody can guess, before there are settings and whatever becomes of them', async () => {
+test('each account has an unguessable redirect URI, before there are settings and whatever becomes of them', async () => {
   const { pool } = stage.program;
   const other = await createAccount(pool, { name: 'Other', plan: 'unlimited' });
   const { redirectUri, settings } = await stage.read(other.apiKey);

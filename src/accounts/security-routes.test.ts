@@ -35,7 +35,7 @@ const auditOf = ({ accountId }: NewAccount) =>
       WHERE account_id = ${accountId} AND action LIKE 'account.%' AND action <> 'account.create' ORDER BY id`,
   );
 
-test('an account starts with an empty list that rejects nobody', async () => {
+test('an account starts with an empty list that rejects no address', async () => {
   const answer = await call(await newAccount(), '198.51.100.7');
   expect(answer).toEqual({
     status: 200,
@@ -81,7 +81,7 @@ test('a wrong key from an address that is not allowed is 401, which reveals noth
   expect((await call({ apiKey: `pg_live_${'A'.repeat(43)}` }, '9.9.9.9')).status).toBe(401);
 });
 
-test('a list that is not enforced rejects nobody', async () => {
+test('a list that is not enforced rejects no address', async () => {
   const account = await newAccount();
   await call(account, '198.51.100.7', { ipAllowList: ['203.0.113.9'], enforced: false });
   expect((await call(account, '198.51.100.7')).body).toMatchObject({ ipAllowList: ['203.0.113.9/32'] });

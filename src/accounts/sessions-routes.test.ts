@@ -22,9 +22,9 @@ test('are listed for their user, and those of all users with the scope keys', as
     expect((await theirs.ask('GET', `${SESSIONS}${query}`)).status).toBe(403);
   const byKey = await stage.call('GET', SESSIONS, { headers: { 'x-api-key': account.apiKey } });
   expect(byKey.body.data.map(({ current }: { current: boolean }) => current)).toEqual([false, false]);
-  const stranger = await stage.signIn(await stage.newAccount());
-  expect(await total(stranger, '?all=true')).toBe(1);
-  expect(await total(stranger, `?userId=${viewer.id}`)).toBe(0);
+  const otherSession = await stage.signIn(await stage.newAccount());
+  expect(await total(otherSession, '?all=true')).toBe(1);
+  expect(await total(otherSession, `?userId=${viewer.id}`)).toBe(0);
 });
 
 test('are ended by their user, or by anyone who may manage that role', async () => {
@@ -50,15 +50,15 @@ test('are ended by their user, or by anyone who may manage that role', async () 
   expect(entry).toMatchObject({ action: 'session.end', username: admin.answer.body.user.username });
 });
 
-test('of another account are answered exactly like unknown ones', async () => {
-  const stranger = await stage.signIn(await stage.newAccount());
+test('of another account get exactly the response of unknown ones', async () => {
+  const otherSession = await stage.signIn(await stage.newAccount());
   const owner = await stage.signIn(account);
-  const id = await sessionIdOf(stranger);
+  const id = await sessionIdOf(otherSession);
   const foreign = await owner.ask('DELETE', `${SESSIONS}/${id}`);
   const unknown = await owner.ask('DELETE', `${SESSIONS}/9000000000`);
   const face = ({ status, body }: typeof foreign) => [status, body.message];
   expect(face(foreign)).toEqual(face(unknown));
-  expect([foreign.status, await stage.statusOf(stranger)]).toEqual([404, 200]);
+  expect([foreign.status, await stage.statusOf(otherSession)]).toEqual([404, 200]);
 });
 
 test('are all ended but the current one by their user, at once', async () => {

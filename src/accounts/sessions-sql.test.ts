@@ -47,7 +47,7 @@ const list = async (accountId: number, userId: number | null = null) =>
   idsOf(await db.listSessions(pool, { accountId, userId, ...filter }));
 
 describe('a session begins', () => {
-  test('for this user of this account with this password, and for nobody else', async () => {
+  test('for this user of this account with this password, and for no other', async () => {
     const { id } = await begin(own, ada);
     expect([await begin(other, ada), await begin(own, ada, 'old')]).toMatchObject([{ id: 0 }, { id: 0 }]);
     const rows = await many(pool, sql`SELECT id, account_id AS "accountId", user_id AS "userId" FROM user_session`);

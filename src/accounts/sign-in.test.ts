@@ -78,7 +78,7 @@ test('stores only the hash of the token', async () => {
   expect([...rows, ...log].filter(({ row }) => row.includes(token))).toEqual([]);
 });
 
-test('answers a wrong password and an unknown user alike, without a challenge', async () => {
+test('returns the same for a wrong password and an unknown user, without a challenge', async () => {
   const wrong = await stage.call('POST', SESSION, { headers: OWN_PAGES, body: { ...account, password: 'wrong' } });
   const unknown = await stage.call('POST', SESSION, {
     headers: OWN_PAGES,

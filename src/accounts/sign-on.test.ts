@@ -109,7 +109,7 @@ describe('a sign-in', () => {
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(5);
   });
 
-  test('of a company that nobody knows is 404', async () => {
+  test('of an unknown company is 404', async () => {
     const { status } = await stage.ask('POST', `${PG}/session/single-sign-on`, { body: { company: 'nobody' } });
     expect(status).toBe(404);
   });
@@ -175,7 +175,7 @@ describe('the role', () => {
   });
 });
 
-describe('nobody is signed in', () => {
+describe('a sign-in fails', () => {
   test('with an address of another domain', async () => {
     stage.provider.person = newPerson({ email: 'eve@example.org' });
     expect(problemOf(await stage.signIn())).toEqual(refused('not_allowed'));
@@ -208,7 +208,7 @@ describe('nobody is signed in', () => {
     expect(problemOf(answer)).toEqual(refused('not_allowed'));
   });
 
-  test('with a state that nobody has begun', async () => {
+  test('with an unknown state', async () => {
     const back = await stage.begin();
     back.parameters.set('state', 'A'.repeat(43));
     expect(problemOf(await stage.arrive(back))).toEqual(refused('expired'));
@@ -221,7 +221,7 @@ describe('nobody is signed in', () => {
     expect(problemOf(await stage.arrive({ path: there, parameters }))).toEqual(refused('expired'));
   });
 
-  test('twice with the same answer of the provider', async () => {
+  test('twice with the same response of the provider', async () => {
     const back = await stage.begin();
     expect((await stage.arrive(back)).location).toBe('/');
     expect(problemOf(await stage.arrive(back))).toEqual(refused('expired'));
@@ -281,7 +281,7 @@ describe('nobody is signed in', () => {
     ['of another issuer', ({ claims }) => Object.assign(claims, { iss: 'https://evil.example' })],
     ['that has expired', ({ claims }) => Object.assign(claims, { exp: 1_700_000_000, iat: 1_699_990_000 })],
     ['that is not signed', ({ header }) => Object.assign(header, { alg: 'none' })],
-    ['signed with a key of somebody else', (token) => Object.assign(token, { key: FOREIGN_KEY })],
+    ['signed with a foreign key', (token) => Object.assign(token, { key: FOREIGN_KEY })],
     ['signed with a key that the provider does not list', ({ header }) => Object.assign(header, { kid: 'other' })],
   ])('by an ID token %s', async (_, forge) => {
     stage.provider.forge = forge;
@@ -330,11 +330,11 @@ describe('the settings', () => {
   });
 
   test('of another account cannot have the short name that is taken', async () => {
-    const stranger = await createAccount(stage.program.pool, { name: 'Stranger', plan: 'unlimited' });
+    const otherAccount = await createAccount(stage.program.pool, { name: 'Neighbour', plan: 'unlimited' });
     const put = (changes: object) =>
-      stage.ask('PUT', path, { key: stranger.apiKey, body: { ...settingsFor(stage.provider.issuer), ...changes } });
+      stage.ask('PUT', path, { key: otherAccount.apiKey, body: { ...settingsFor(stage.provider.issuer), ...changes } });
     expect((await put({})).status).toBe(409);
-    expect((await put({ shortName: 'stranger', enabled: false })).status).toBe(200);
+    expect((await put({ shortName: 'neighbour', enabled: false })).status).toBe(200);
   });
 
   test('are required only after a successful trial, and then passwords sign in no more but one', async () => {
@@ -375,7 +375,7 @@ describe('the settings', () => {
     expect((await signIn('withpassword', 'correct horse battery')).status).toBe(200);
   });
 
-  test('need no second factor here where the account requires one: the provider answers for its users', async () => {
+  test('need no second factor here where the account requires one: the provider is responsible for its users', async () => {
     const { pool, account } = stage.program;
     const demand = (value: string) =>
       exec(pool, sql`UPDATE account SET second_factor = ${value} WHERE id = ${account.accountId}`);

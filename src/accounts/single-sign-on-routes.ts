@@ -12,7 +12,7 @@ import { INSTALLATION_HEADER, installationOf } from '../core/machine.ts';
 import type { Outbound } from '../core/outbound-post.ts';
 import { id, instant, orNull } from '../core/schema.ts';
 import { countRequest } from './accounts.ts';
-import { createDoorLimit } from './authenticate.ts';
+import { createAddressLimit } from './authenticate.ts';
 import { sessionOf } from './session-routes.ts';
 import { SESSION_SECONDS } from './sessions.ts';
 import {
@@ -176,7 +176,7 @@ const BEGINS_PER_MINUTE = 20;
 /** Registers the routes with which a sign-in begins. They need no credentials. */
 export function beginSignOnRoutes(app: App, deps: SignOnRouteDeps): void {
   const { pool, config } = deps;
-  const limit = createDoorLimit(BEGINS_PER_MINUTE);
+  const limit = createAddressLimit(BEGINS_PER_MINUTE);
   const installation = installationOf(deps.secretKey);
   const tags = ['Sessions'];
 

@@ -151,7 +151,7 @@ describe('a step-up cannot be begun', () => {
     expect((await stage.ask('POST', BEGIN, { cookie: session })).status).toBe(404);
   });
 
-  test('while the provider does not answer', async () => {
+  test('while the provider does not respond', async () => {
     stage.provider.isDown = true;
     expect((await stage.ask('POST', BEGIN, { cookie: session })).status).toBe(502);
     stage.provider.isDown = false;

@@ -4,7 +4,7 @@ import { many, one, sql } from '../core/db/query.ts';
 import { matchesPassword } from './password.ts';
 import { smppCredentialRoutes } from './smpp-credential-routes.ts';
 
-const { pool, account, stranger, call, ...routes } = await openRoutes([smppCredentialRoutes], {
+const { pool, account, otherAccount, call, ...routes } = await openRoutes([smppCredentialRoutes], {
   base: `${PG}/smpp/credentials`,
 });
 afterAll(() => routes[Symbol.asyncDispose]());
@@ -89,11 +89,11 @@ describe('creating', () => {
 });
 
 test('a list shows the credentials of the account alone, oldest first, in pages', async () => {
-  const first = await create({ name: 'first of two' }, stranger.apiKey);
-  const second = await create({ name: 'second of two' }, stranger.apiKey);
-  const { body } = await call('GET', '', undefined, stranger.apiKey);
+  const first = await create({ name: 'first of two' }, otherAccount.apiKey);
+  const second = await create({ name: 'second of two' }, otherAccount.apiKey);
+  const { body } = await call('GET', '', undefined, otherAccount.apiKey);
   expect(body).toMatchObject({ total: 2, data: [{ id: first.id, lastBoundAt: null }, { id: second.id }] });
-  expect((await call('GET', '?limit=1&page=1', undefined, stranger.apiKey)).body.data).toEqual([body.data[1]]);
+  expect((await call('GET', '?limit=1&page=1', undefined, otherAccount.apiKey)).body.data).toEqual([body.data[1]]);
 });
 
 test('a change keeps what it leaves out', async () => {
@@ -131,8 +131,8 @@ test('a foreign id behaves like an unknown one', async () => {
     ['POST', '/rotate', undefined],
     ['DELETE', '', undefined],
   ] as const) {
-    const foreign = await call(method, `/${id}${path}`, body, stranger.apiKey);
-    const unknown = await call(method, `/999999${path}`, body, stranger.apiKey);
+    const foreign = await call(method, `/${id}${path}`, body, otherAccount.apiKey);
+    const unknown = await call(method, `/999999${path}`, body, otherAccount.apiKey);
     expect([foreign.status, unknown.status]).toEqual([404, 404]);
   }
 });

@@ -37,7 +37,7 @@ test('every operation that the guard names exists', async () => {
 });
 
 describe('ten minutes after the sign-in', () => {
-  test('a dangerous act is refused with a code of its own, and nothing else is', async () => {
+  test('a dangerous action is denied with a specific code, and nothing else is', async () => {
     expect((await makeKey()).status).toBe(201);
     await elevenMinutesPass();
     const refused = await makeKey();
@@ -131,7 +131,7 @@ describe('where an account requires a second factor', () => {
     expect([added.status, added.body.recoveryCodes]).toEqual([200, expect.any(Array)]);
   }
 
-  test('nobody requires what they lack themselves', async () => {
+  test('users cannot require a factor that they lack', async () => {
     expect((await require()).status).toBe(409);
     await enrol();
     expect([(await require()).body.secondFactor, await entries()]).toEqual(['required', 1]);
@@ -207,8 +207,8 @@ describe('the factors of another user', () => {
     const { person, theirs } = await withFactor('viewer');
     expect(await lose(theirs, person.id)).toBe(403);
     expect(await lose(browser, Number(browser.answer.body.user.id))).toBe(403);
-    const stranger = await stage.signIn(await stage.newAccount());
-    expect([await lose(stranger, person.id), await lose(stranger, 9_000_000_000)]).toEqual([404, 404]);
+    const otherSession = await stage.signIn(await stage.newAccount());
+    expect([await lose(otherSession, person.id), await lose(otherSession, 9_000_000_000)]).toEqual([404, 404]);
     const operator = await stage.operator(account.accountId);
     expect(await lose(browser, operator.id)).toBe(403);
   });

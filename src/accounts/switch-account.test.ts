@@ -160,7 +160,7 @@ describe('an operator of the gateway', () => {
   });
 });
 
-test('with the rights of an account nobody can become an operator or switch accounts', async () => {
+test('rights of an account permit neither becoming an operator nor switching accounts', async () => {
   const { answer } = await stage.signIn(account);
   const db = tenant(stage.pool, account);
   const id = Number(answer.body.user.id);

@@ -140,7 +140,7 @@ test('a password in the headers of a request does not go round the second factor
   expect((await stage.call('GET', `${PG}/users`, { headers: { 'x-api-key': account.apiKey } })).status).toBe(200);
 });
 
-test('the secret and the codes are stored sealed and hashed, and no answer is kept for an Idempotency-Key', async () => {
+test('the secret and the codes are stored sealed and hashed, and no response is kept for an Idempotency-Key', async () => {
   const { ask, cookie } = await stage.signIn(account);
   const headers = { ...OWN_PAGES, cookie, 'idempotency-key': 'enrol-1' };
   const { body } = await stage.call('POST', `${OWN}/totp`, { headers });

@@ -89,9 +89,9 @@ describe('users', () => {
     expect(await rolesOf(account.accountId)).toEqual(['admin']);
   });
 
-  test('of another account are answered exactly like unknown ones', async () => {
-    const stranger = await newAccount();
-    const foreign = await idOf(stranger.username);
+  test('of another account get exactly the response of unknown ones', async () => {
+    const otherAccount = await newAccount();
+    const foreign = await idOf(otherAccount.username);
     for (const [method, body] of [
       ['GET'],
       ['PUT', { role: 'viewer' }],
@@ -105,7 +105,7 @@ describe('users', () => {
       expect(answer.status).toBe(404);
       expect({ ...answer.body, requestId: '' }).toEqual({ ...unknown.body, requestId: '' });
     }
-    expect(await rolesOf(stranger.accountId)).toEqual(['admin']);
+    expect(await rolesOf(otherAccount.accountId)).toEqual(['admin']);
   });
 });
 

@@ -207,7 +207,7 @@ export function createPasswordCheck(limits: LoginLimits) {
       limits.countAttempt(attempt);
       counted = true;
     };
-    const caller = known ? 'known' : 'stranger';
+    const caller = known ? 'known' : 'unknown';
     let right: boolean | undefined;
     try {
       right = await verify({ username, password, storedHash, caller, from: network, onGuess, onHash });

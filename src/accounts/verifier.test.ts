@@ -28,7 +28,7 @@ function verifierOf(options: VerifierOptions) {
     username: string,
     password: string,
     storedHash: string | undefined,
-    caller: CallerClass = 'stranger',
+    caller: CallerClass = 'unknown',
     from = 'here',
   ) => verify({ username, password, storedHash, caller, from });
 }
@@ -109,7 +109,7 @@ test('a failed hash fails its caller and frees its place', async () => {
   expect(await verify('ada', 'secret', 'h')).toBe(true);
 });
 
-test('a known caller goes first, and is served when the queue of strangers is full', async () => {
+test('a known caller goes first, and is served when the queue of unknown callers is full', async () => {
   const hashers: Hasher[] = [];
   const matches = async (_password: string, _stored: string, hasher: Hasher): Promise<boolean> => {
     hashers.push(hasher);
@@ -118,8 +118,8 @@ test('a known caller goes first, and is served when the queue of strangers is fu
   };
   const verify = verifierOf({ maxWaiting: 1, matches });
   const answers = await Promise.allSettled([
-    verify('a', 'a', 'h', 'stranger', 'there'),
-    verify('b', 'b', 'h', 'stranger', 'elsewhere'),
+    verify('a', 'a', 'h', 'unknown', 'there'),
+    verify('b', 'b', 'h', 'unknown', 'elsewhere'),
     verify('c', 'c', 'h', 'known', 'home'),
   ]);
   expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
@@ -147,11 +147,11 @@ test('onHash is called for each computed hash, and not for cached or shared ones
 
 test('onGuess is called before a guess is checked, and networks share no hash', async () => {
   const { verify, calls } = counted();
-  await Promise.all(['here', 'there', 'there'].map((from) => verify('a', 'p', 'hash of p', 'stranger', from)));
+  await Promise.all(['here', 'there', 'there'].map((from) => verify('a', 'p', 'hash of p', 'unknown', from)));
   expect(calls).toHaveLength(2);
   const announced: string[] = [];
   const remembering = createPasswordVerifier({ matches: () => Promise.resolve(true) });
-  const guess = { username: 'a', password: 'p', storedHash: 'h', caller: 'stranger', from: 'here' } as const;
+  const guess = { username: 'a', password: 'p', storedHash: 'h', caller: 'unknown', from: 'here' } as const;
   await remembering(guess);
   await remembering({
     ...guess,
@@ -167,7 +167,7 @@ test('an error of onHash prevents the hash', async () => {
   const onHash = (): void => {
     throw new Error('spent');
   };
-  const guess = { username: 'a', password: 'p', storedHash: 'h', caller: 'stranger', from: 'here', onHash } as const;
+  const guess = { username: 'a', password: 'p', storedHash: 'h', caller: 'unknown', from: 'here', onHash } as const;
   await expect(refusing(guess)).rejects.toThrow('spent');
   expect(calls).toEqual([]);
 });

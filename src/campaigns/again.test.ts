@@ -41,7 +41,7 @@ test('the draft is for those whose last message ended undelivered: not for the d
   await expect(again({ id, statuses: ['EXPIRED'] })).rejects.toThrow('no recipients');
 });
 
-test('in a combined mode the last channel decides, and somebody to whom any message was delivered is left out', async () => {
+test('in a combined mode the last channel decides, and recipients to whom any message was delivered are excluded', async () => {
   await exec(
     pool,
     sql`INSERT INTO sender (channel, identity, connection_id, owner_id, name)

@@ -36,7 +36,7 @@ async function scheduled(more: object = {}): Promise<number> {
   return id;
 }
 
-test('a scheduled campaign is changed in one step: it is priced anew, stays scheduled, and its credit follows', async () => {
+test('a scheduled campaign is changed in one step: it is priced again, stays scheduled, and its credit follows', async () => {
   const before = await books();
   const id = await scheduled();
   const { status, body } = await call('PUT', `/${id}/apply`, { smsBody: 'Hello again', destinations: NUMBERS });
@@ -136,7 +136,7 @@ test('against the start: it was changed and is sent as changed, or it was starte
   expect(seen.size).toBeGreaterThan(0);
 }, 60_000);
 
-test('with an Idempotency-Key gets the first answer again', async () => {
+test('with an Idempotency-Key gets the first response again', async () => {
   const id = await scheduled();
   const headers = { 'idempotency-key': 'apply' };
   const first = await call('PUT', `/${id}/apply`, { smsBody: 'Other' }, headers);

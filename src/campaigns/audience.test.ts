@@ -187,24 +187,24 @@ async function walk(plan: Plan): Promise<Recipient[]> {
 }
 
 propertyTest.prop([world], { numRuns: runs(6) })(
-  'goal and recipients are, to the micro-unit, what each person of the lists comes to by the rules',
+  'audience and recipients are, to the micro-unit, what each person of the lists comes to by the rules',
   async (w) => {
     const plan = await build(w);
     const members = w.people.filter(({ lists }) => lists.some(Boolean));
     const expected = members.map((who) => ({ who, ...judge(w, who) }));
     const rows = await tenantTransaction(pool, plan, (tx) => listAudienceRows(tx, plan));
     const named = members.reduce((sum, { lists }) => sum + lists.filter(Boolean).length, 0);
-    const goal = sumAudience(rows, w.mode, { named, unreadable: 0 });
+    const audience = sumAudience(rows, w.mode, { named, unreadable: 0 });
     const cost = expected.reduce((sum, { reserve }) => sum + reserve, 0);
-    expect(goal).toMatchObject({
+    expect(audience).toMatchObject({
       total: expected.filter(({ reason }) => reason === null).length,
       skippedTotal: expected.filter(({ reason }) => reason !== null).length,
       unlisted: members.filter(({ number }) => number === null).length,
       estimatedMicros: cost,
     });
-    expect(goal.skipped.duplicate).toBe(named - members.length);
+    expect(audience.skipped.duplicate).toBe(named - members.length);
     for (const reason of ['invalid', 'unsupported', 'opted_out', 'text', 'no_route', 'no_price'] as const)
-      expect([reason, goal.skipped[reason]]).toEqual([reason, expected.filter((e) => e.reason === reason).length]);
+      expect([reason, audience.skipped[reason]]).toEqual([reason, expected.filter((e) => e.reason === reason).length]);
     expect(rows.reduce((sum, r) => sum + r.count * r.shareMicros.reduce((a, b) => a + b, 0), 0)).toBe(cost);
     const recipients = expected
       .filter(({ who }) => who.number !== null)

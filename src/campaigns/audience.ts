@@ -67,13 +67,13 @@ type BreakdownLine = {
   readonly priceMicros: number;
 };
 
-/** Recipients that a campaign would reach and their cost, as the column `goal` stores it. */
+/** Recipients that a campaign would reach and their cost, as the column `audience` stores it. */
 export type AudienceCount = {
   /** Distinct numbers to which something is sent. */
   readonly total: number;
   /** Distinct numbers to which nothing is sent. */
   readonly skippedTotal: number;
-  /** The recipients by place; absent in goals of an earlier version. */
+  /** The recipients by place; absent in audiences of an earlier version. */
   readonly places?: readonly PlaceCount[];
   /** Number of skipped recipients for each reason. `duplicate`: the same number in another list, or given again. */
   readonly skipped: Readonly<Record<SkipReason | 'duplicate', number>>;
@@ -188,7 +188,7 @@ export type Plan = {
    * members each time (false), which is less work for short lists in a large account.
    */
   readonly walk: boolean;
-  /** The prices in force: the current list for a goal, that of the confirmation for a confirmed campaign. */
+  /** The prices in force: the current list for an audience, that of the confirmation for a confirmed campaign. */
   readonly prices: readonly ListedPrice[];
   /** The channels and prefixes for which the account has a route. */
   readonly routes: readonly RoutedPrefix[];

@@ -36,7 +36,7 @@ export const NO_PACE: Pace = { ratePerSecond: null, estimatedSecondsLeft: null }
 
 /** Converts a campaign to its form in a list, without its destinations, as this caller may see it. */
 export function toEntryOut(row: CampaignEntry, reader: AmountReader, pace: Pace = NO_PACE): Static<typeof CampaignOut> {
-  const { scheduledAt, goal, goalAt, goalFresh } = row;
+  const { scheduledAt, audience, audienceAt, audienceFresh } = row;
   return {
     ...toSettingsOut(row),
     id: row.id,
@@ -45,12 +45,12 @@ export function toEntryOut(row: CampaignEntry, reader: AmountReader, pace: Pace 
     ...toTotalsOut(row),
     ...pace,
     ...toOpenOut(row),
-    skipped: goal && toSkipped(goal.skipped),
+    skipped: audience && toSkipped(audience.skipped),
     held: toHeldOut(row),
     estimatedCost: amountFor(reader, row.estimatedMicros),
     actualCost: amountFor(reader, row.costMicros),
     currency: row.currency,
-    goalCalculatedAt: goalFresh || row.confirmedAt ? toIso(goalAt) : null,
+    goalCalculatedAt: audienceFresh || row.confirmedAt ? toIso(audienceAt) : null,
     failureReason: row.failureReason,
     paused: row.pausedAt !== null,
     cancelled: row.cancelledAt !== null,
@@ -106,8 +106,8 @@ function lastOfLocal(row: CampaignEntry): Date | null {
 
 /** Lists who waits for the hours of the calendar, of those without a message. */
 function toHeldOut(row: CampaignEntry) {
-  const { goal, run, scheduledAt, now } = row;
-  const places = goal?.places ?? [];
+  const { audience, run, scheduledAt, now } = row;
+  const places = audience?.places ?? [];
   if (run === null || row.status === CAMPAIGN.READY)
     return heldAt(places, row, scheduledAt && scheduledAt > now ? scheduledAt : now);
   if (row.status !== CAMPAIGN.SENDING || run.open === null) return [];
@@ -138,7 +138,7 @@ export const toSkipped = ({
   no_route,
   no_price,
   ...rest
-}: NonNullable<CampaignEntry['goal']>['skipped']) => ({
+}: NonNullable<CampaignEntry['audience']>['skipped']) => ({
   ...rest,
   optedOut: opted_out,
   noRoute: no_route,
@@ -151,10 +151,10 @@ export const toSkipped = ({
 function toTotalsOut(row: CampaignEntry) {
   const { totalDestinations } = row;
   const { totalSuccess, totalFailed } = countFinalStates(row);
-  const { everybody, totalSkipped } = countAllRecipients(row);
+  const { totalRecipients, totalSkipped } = countAllRecipients(row);
   const totalCancelled = row.run ? row.run.unmade + row.run.withdrawn : 0;
   const ended = totalSuccess + totalFailed + totalCancelled;
-  const totalPending = Math.max(0, everybody - totalSkipped - ended);
+  const totalPending = Math.max(0, totalRecipients - totalSkipped - ended);
   const progress = hasEnded(row) ? 1 : ended === 0 ? 0 : ended / (ended + totalPending);
   const totalDeliveredTwice = row.run?.deliveredTwice ?? 0;
   const reached = { totalSuccess, totalFailed, totalDeliveredTwice };
@@ -167,26 +167,26 @@ function countFinalStates({ run, sendingMode, delivered, failed }: CampaignEntry
   return { totalSuccess: run?.delivered ?? 0, totalFailed: run ? run.ended - run.delivered - withdrawn : 0 };
 }
 
-/** Counts all recipients, and those who are skipped; until they are created, as the goal counted them. */
-export function countAllRecipients({ run, goal, totalDestinations }: CampaignEntry) {
-  if (run?.expanded) return { everybody: run.recipients, totalSkipped: run.skipped };
-  const totalSkipped = goal?.skippedTotal ?? 0;
-  return { everybody: totalDestinations + totalSkipped, totalSkipped };
+/** Counts all recipients, and those who are skipped; until they are created, as the audience counted them. */
+export function countAllRecipients({ run, audience, totalDestinations }: CampaignEntry) {
+  if (run?.expanded) return { totalRecipients: run.recipients, totalSkipped: run.skipped };
+  const totalSkipped = audience?.skippedTotal ?? 0;
+  return { totalRecipients: totalDestinations + totalSkipped, totalSkipped };
 }
 
 const hasEnded = ({ status }: CampaignEntry): boolean => status === CAMPAIGN.COMPLETED || status === CAMPAIGN.FAILED;
 
 /** Converts the price of a campaign. A price that is stale is included, with `calculated` false. */
 export function toPriceOut(row: CampaignEntry): Static<typeof PriceOut> {
-  const { goal } = row;
+  const { audience } = row;
   return {
     campaignId: row.id,
     price: fromMicros(row.estimatedMicros),
     currency: row.currency,
     totalDestinations: row.totalDestinations,
-    calculated: goal !== null && (row.goalFresh || row.confirmedAt !== null),
-    calculatedAt: toIso(row.goalAt),
-    breakdown: (goal?.breakdown ?? []).map(({ unitMicros, priceMicros, ...line }) => ({
+    calculated: audience !== null && (row.audienceFresh || row.confirmedAt !== null),
+    calculatedAt: toIso(row.audienceAt),
+    breakdown: (audience?.breakdown ?? []).map(({ unitMicros, priceMicros, ...line }) => ({
       ...line,
       unitPrice: fromMicros(unitMicros),
       price: fromMicros(priceMicros),
@@ -465,12 +465,12 @@ function dateFaults(text: string | null | undefined, now: Date): FieldError[] {
   return date <= now ? [{ field: 'scheduledDate', message: 'must be in the future' }] : [];
 }
 
-/** Returns true if a change of the settings makes an earlier goal stale, because something else would be sent now. */
+/** Returns true if a change of the settings makes an earlier audience stale, because something else would be sent now. */
 export const changesAudience = (before: Settings, after: Settings): boolean =>
-  GOAL_SETTINGS.some((key) => JSON.stringify(before[key]) !== JSON.stringify(after[key]));
+  AUDIENCE_SETTINGS.some((key) => JSON.stringify(before[key]) !== JSON.stringify(after[key]));
 
-/** The settings that the goal depends on. */
-const GOAL_SETTINGS = [
+/** The settings that the audience depends on. */
+const AUDIENCE_SETTINGS = [
   'sendingMode',
   'smsSender',
   'smsBody',

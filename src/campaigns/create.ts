@@ -163,7 +163,7 @@ export async function applyChange(tx: Db, actor: Actor, { id, change, now }: Inp
   const { maxPrice, ...patch } = change;
   const takenBack = await changeCampaign(tx, actor, { id, patch: { ...patch, readyToSend: true }, now });
   if (!takenBack) return refuseWithoutScope(actor, (await findCampaign(tx, one)) ?? before);
-  await calculateGoal(tx, actor, { id });
+  await calculateAudience(tx, actor, { id });
   await refuseDearer(tx, actor, { id, maxPrice });
   await returnReserved(tx, takenBack, actor.accountId);
   await confirmCampaign(tx, actor, { id, now });
@@ -184,10 +184,10 @@ const MAX_MINUTES = 10;
 
 /**
  * Counts the recipients that a campaign would reach and their maximum cost, in one pass over its lists or numbers, and
- * stores this as its goal. Changes in the meantime are not blocked: they make the goal stale. Call it in a transaction.
+ * stores them as its audience. Changes in the meantime are not blocked: they make it stale. Call it in a transaction.
  * Errors: 400 when the campaign is already confirmed, 404.
  */
-export async function calculateGoal(tx: Db, actor: Author, { id }: { id: number }): Promise<void> {
+export async function calculateAudience(tx: Db, actor: Author, { id }: { id: number }): Promise<void> {
   const { accountId } = actor;
   await setStatementTimeoutMinutes(tx, MAX_MINUTES);
   const campaign = await findCampaign(tx, { accountId, id });
@@ -202,17 +202,17 @@ export async function calculateGoal(tx: Db, actor: Author, { id }: { id: number 
     sizeOf(campaign, versions),
   );
   const templates = await findBilledTemplates(tx, { ...campaign, accountId });
-  const goal = { ...sums, prices: plan.prices, whatsappCategory: templates.WHATSAPP?.category ?? null };
+  const audience = { ...sums, prices: plan.prices, whatsappCategory: templates.WHATSAPP?.category ?? null };
   const listVersions = campaign.contactListIds.map((list) => versions.find((v) => v.id === list)?.version ?? 0);
-  const counted = { goal, version: campaign.version, listVersions, estimatedMicros };
+  const counted = { audience, version: campaign.version, listVersions, estimatedMicros };
   if ((await updateAudience(tx, { accountId, id, ...counted })) === 0)
     throw (await findCampaign(tx, { accountId, id })) ? audienceIsFrozen() : new AppError('not_found');
-  const detail = { total: goal.total, estimatedMicros };
+  const detail = { total: audience.total, estimatedMicros };
   await recordAudit(tx, actor, { action: 'campaign.goal', subject: `campaign:${id}`, detail });
 }
 
 const audienceIsFrozen = () =>
-  invalidFields([{ field: 'status', message: 'the campaign is confirmed: its goal cannot change' }]);
+  invalidFields([{ field: 'status', message: 'the campaign is confirmed: its recipients and cost are fixed' }]);
 
 function sizeOf(
   { destinationType, destinations, unreadable }: CampaignRow,
@@ -239,7 +239,7 @@ type Planned = Pick<
 export const RECIPIENTS_PER_STEP = 5000;
 
 /**
- * Loads the data that decides the recipients of a campaign. `prices` are those of its goal once it is confirmed; if
+ * Loads the data that decides the recipients of a campaign. `prices` are those of its audience once it is confirmed; if
  * they are omitted, those that will be valid when it starts are used.
  */
 export async function loadPlan(
@@ -319,8 +319,8 @@ export function createPaceMeter(): FindPace {
     const counts = [handled, isCombined(campaign.sendingMode) ? run.ended : handled];
     const rates = meter.read(`${accountId}/${id}`, now, counts) ?? meansSince(startedAt, now, counts);
     const [rate = 0, advance = 0] = rates;
-    const { everybody, totalSkipped } = countAllRecipients(campaign);
-    const left = Math.max(0, everybody - totalSkipped - (counts[1] ?? 0));
+    const { totalRecipients, totalSkipped } = countAllRecipients(campaign);
+    const left = Math.max(0, totalRecipients - totalSkipped - (counts[1] ?? 0));
     return { ratePerSecond: round(rate), estimatedSecondsLeft: advance > 0 ? Math.ceil(left / advance) : null };
   };
 }

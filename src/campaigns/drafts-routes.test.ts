@@ -28,7 +28,7 @@ test('a draft is kept whatever is missing in it, and no campaign comes of it', a
   expect((await call('GET', '/campaigns')).body.total).toBe(0);
 });
 
-test('a draft is changed only from the version that was seen, and a repeated request is answered like the first', async () => {
+test('a draft is changed only from the version that was seen, and a repeated request gets the same response as the first', async () => {
   const id = randomUUID();
   await save(id, HALF);
   const next = { version: 1, name: 'Sale', content: { smsBody: 'Hello' } };

@@ -26,10 +26,10 @@ async function begun(mode: SendingMode, rate = RATE): Promise<{ stage: CampaignS
   await reset(pool, sql`TRUNCATE campaign_job, campaign_outcome, dispatch_chunk`);
   const stage = await openCampaignStage(pool);
   const id = await stage.confirmed({ mode, numbers: NUMBERS, rate });
-  const goal = JSON.stringify({ skipped: {}, skippedTotal: 0, total: NUMBERS.length });
+  const audience = JSON.stringify({ skipped: {}, skippedTotal: 0, total: NUMBERS.length });
   await exec(
     pool,
-    sql`UPDATE campaign SET goal = goal || ${goal}::jsonb, total_destinations = ${NUMBERS.length} WHERE id = ${id}`,
+    sql`UPDATE campaign SET audience = audience || ${audience}::jsonb, total_destinations = ${NUMBERS.length} WHERE id = ${id}`,
   );
   return { stage, id };
 }
@@ -83,7 +83,7 @@ test('a campaign says how many messages are open, and until when it waits for th
 });
 
 describe('after a cancellation', () => {
-  test.each(SENDING_MODES)('%s counts whom it left out as cancelled, and nobody stays pending', async (mode) => {
+  test.each(SENDING_MODES)('%s counts the remaining recipients as cancelled, and none stays pending', async (mode) => {
     const { stage, id } = await begun(mode);
     await stage.run();
     const made = await stage.messages(id);
@@ -122,7 +122,7 @@ describe('after a cancellation', () => {
   });
 });
 
-test.each(SENDING_MODES)('%s of a suspended account skips everybody, and says so of each recipient', async (mode) => {
+test.each(SENDING_MODES)('%s of a suspended account skips all recipients, and records it for each', async (mode) => {
   const { stage, id } = await begun(mode);
   await exec(pool, sql`UPDATE account SET status = 'suspended' WHERE id = ${stage.accountId}`);
   await stage.run();

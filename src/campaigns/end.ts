@@ -132,9 +132,9 @@ async function findObstacle(db: Db, { accountId, campaignId }: Job): Promise<str
   return reason;
 }
 
-/** Counts the recipients `r` of a run that have a message: all messages of a recipient but the first are hops. */
+/** Counts the recipients `r` of a run that have a message: all messages of a recipient but the first are fallbacks. */
 const madeSql = ({ accountId, campaignId }: Job): Sql => sql`(r.messages - (
-  SELECT count(*) FROM campaign_hop h WHERE h.account_id = ${accountId} AND h.campaign_id = ${campaignId}))`;
+  SELECT count(*) FROM campaign_fallback h WHERE h.account_id = ${accountId} AND h.campaign_id = ${campaignId}))`;
 
 /** Counts the recipients without a message as skipped, because they will get none. */
 async function updateSkippedCount(db: Db, job: Job): Promise<void> {

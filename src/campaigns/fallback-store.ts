@@ -36,10 +36,10 @@ const MESSAGE_FACT = columns({
   status: as<number | null>('s.status'),
   errorCode: as<string | null>('s.error_code'),
   connectionId: as<number | null>('s.connection_id'),
-  /** The last hop of its recipient; null as long as there is only the first message. */
-  hop: as<number | null>('h.hop'),
-  /** The message of that hop. */
-  hopMessageId: as<string | null>('h.message_id'),
+  /** Number of the last fallback of its recipient; null as long as there is only the first message. */
+  fallbackNumber: as<number | null>('h.fallback_number'),
+  /** The message of that fallback. */
+  fallbackMessageId: as<string | null>('h.message_id'),
   /** Time at which a carrier took the message, or may have taken it; null while it waits, also to be tried again. */
   submittedAt: as<Date | null>('s.submitted_at'),
 });
@@ -68,9 +68,9 @@ export async function listMessageFacts(
         JOIN message m ON m.account_id = ${accountId} AND m.id = u.id AND m.campaign_id = ${campaignId}
         LEFT JOIN message_state s ON s.account_id = ${accountId} AND s.id = u.id AND s.id BETWEEN ${firstId} AND ${lastId}
         LEFT JOIN LATERAL (
-          SELECT hop, message_id FROM campaign_hop
+          SELECT fallback_number, message_id FROM campaign_fallback
           WHERE account_id = ${accountId} AND campaign_id = ${campaignId} AND destination = m.destination COLLATE "C"
-          ORDER BY hop DESC LIMIT 1) AS h ON true
+          ORDER BY fallback_number DESC LIMIT 1) AS h ON true
         -- The country is found by trying all lanes, each by the key of the recipients; first those of its calling code,
         -- because with 30 countries all that come before cost 0.2 ms.
         CROSS JOIN LATERAL (
@@ -87,9 +87,9 @@ export async function listMessageFacts(
   );
 }
 
-export type NewHop = {
+export type NewFallback = {
   readonly destination: string;
-  readonly hop: number;
+  readonly fallbackNumber: number;
   readonly messageId: string;
   /** The name of the final status of the previous message, `TIME`, or `NOT_TRIED`. */
   readonly reason: string;
@@ -98,16 +98,20 @@ export type NewHop = {
 };
 
 /**
- * Records that recipients are tried on another channel. Fails when a recipient already has this hop, so that no one
+ * Records that recipients are tried on another channel. Fails when a recipient already has this fallback, so that no one
  * gets two copies.
  */
-export async function insertHops(db: Db, { accountId, campaignId }: Job, hops: readonly NewHop[]): Promise<void> {
+export async function insertFallbacks(
+  db: Db,
+  { accountId, campaignId }: Job,
+  fallbacks: readonly NewFallback[],
+): Promise<void> {
   await exec(
     db,
     insertRows(
-      'campaign_hop',
-      hops,
-      { destination: text, hop: smallint, messageId: uuid, reason: text, fromChannel: text },
+      'campaign_fallback',
+      fallbacks,
+      { destination: text, fallbackNumber: smallint, messageId: uuid, reason: text, fromChannel: text },
       { account_id: sql`${accountId}`, campaign_id: sql`${campaignId}` },
     ),
   );
@@ -124,12 +128,12 @@ export async function countSecondDeliveries(
 ): Promise<number> {
   const rows = await many<{ second: boolean }>(
     db,
-    sql`UPDATE campaign_hop h SET deliveries = h.deliveries + d.count
+    sql`UPDATE campaign_fallback h SET deliveries = h.deliveries + d.count
         FROM (SELECT destination, count(*) AS count FROM unnest(${textArray(destinations)}::text[]) AS u (destination)
               GROUP BY 1) AS d
-        WHERE h.account_id = ${accountId} AND h.campaign_id = ${campaignId} AND h.hop = 1
+        WHERE h.account_id = ${accountId} AND h.campaign_id = ${campaignId} AND h.fallback_number = 1
           AND h.destination = d.destination COLLATE "C" AND EXISTS (
-            SELECT FROM campaign_hop o WHERE o.account_id = ${accountId} AND o.campaign_id = ${campaignId}
+            SELECT FROM campaign_fallback o WHERE o.account_id = ${accountId} AND o.campaign_id = ${campaignId}
               AND o.destination = h.destination AND o.reason = ${TIME})
         RETURNING h.deliveries >= 2 AND h.deliveries - d.count < 2 AS second`,
   );

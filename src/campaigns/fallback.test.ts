@@ -45,7 +45,7 @@ const end = async (id: number, status: StatusName, errorCode?: string): Promise<
   await stage.run();
 };
 
-test('after a final failure the next channel is tried at once, and the last hop ends the recipient', async () => {
+test('after a final failure the next channel is tried at once, and the last fallback ends the recipient', async () => {
   const id = await begun('WHATSAPP_RCS_SMS');
   await end(id, 'UNDELIVERABLE');
   expect(await channelsOf(id)).toEqual(['WHATSAPP', 'RCS']);
@@ -55,10 +55,13 @@ test('after a final failure the next channel is tried at once, and the last hop 
   await stage.accept([(await stage.last(id)).id]);
   await end(id, 'UNDELIVERABLE');
   expect(await recordOf(id)).toMatchObject({ status: 3, ended: 1, delivered: 0, messages: 3 });
-  const hops = await many(pool, sql`SELECT hop, reason FROM campaign_hop WHERE campaign_id = ${id} ORDER BY hop`);
-  expect(hops).toEqual([
-    { hop: 1, reason: 'UNDELIVERABLE' },
-    { hop: 2, reason: 'UNSUPPORTED' },
+  const fallbacks = await many(
+    pool,
+    sql`SELECT fallback_number AS fallback, reason FROM campaign_fallback WHERE campaign_id = ${id} ORDER BY fallback_number`,
+  );
+  expect(fallbacks).toEqual([
+    { fallback: 1, reason: 'UNDELIVERABLE' },
+    { fallback: 2, reason: 'UNSUPPORTED' },
   ]);
 });
 
@@ -169,7 +172,7 @@ test('a timeout on WhatsApp leads to the next channel, and a late receipt does n
   expect(await recordOf(id)).toMatchObject({ status: 3, ended: 1, delivered: 1, messages: 2 });
 });
 
-test('a failure after a timeout sends nobody a second copy', async () => {
+test('a failure after a timeout sends no second copy', async () => {
   const id = await begun('WHATSAPP_SMS');
   const [first] = await stage.messages(id);
   await stage.pass(3601);
@@ -180,7 +183,7 @@ test('a failure after a timeout sends nobody a second copy', async () => {
   expect(await channelsOf(id)).toEqual(['WHATSAPP', 'SMS']);
 });
 
-test('nobody leaves a channel on which no carrier has taken the message, however long that takes', async () => {
+test('no message leaves a channel on which no carrier has taken it, however long that takes', async () => {
   const id = await stage.confirmed({ mode: 'WHATSAPP_SMS', numbers: [ANA, BOB] });
   await stage.run();
   for (let checks = 0; checks < 5; checks++) {
@@ -217,7 +220,7 @@ test('messages that no carrier takes within maxWait are withdrawn before the nex
   ]);
   const waiting = await many<{ ids: string[] }>(pool, sql`SELECT ids FROM dispatch_chunk`);
   expect(waiting.flatMap(({ ids }) => ids)).toEqual(messages.slice(2).map((message) => message.id));
-  const reasons = await many(pool, sql`SELECT reason FROM campaign_hop WHERE campaign_id = ${id}`);
+  const reasons = await many(pool, sql`SELECT reason FROM campaign_fallback WHERE campaign_id = ${id}`);
   expect(reasons).toEqual([{ reason: 'NOT_TRIED' }, { reason: 'NOT_TRIED' }]);
 });
 
@@ -250,7 +253,7 @@ test('onStatus limits which failures lead to the next channel', async () => {
   expect(await recordOf(id)).toMatchObject({ status: 3, ended: 1 });
 });
 
-test('no message follows one that somebody has cancelled', async () => {
+test('no message follows a cancelled one', async () => {
   const id = await begun('RCS_SMS');
   await end(id, 'DELETED', 'CANCELLED');
   expect(await channelsOf(id)).toEqual(['RCS']);

@@ -50,7 +50,7 @@ const ROWS_PER_STEP = 5;
 
 /**
  * Processes final states of messages of a combined campaign: a recipient was reached, is tried on the next channel, or
- * has no channel left. The states are deleted in the same transaction that creates the next messages, and each hop of a
+ * has no channel left. The states are deleted in the same transaction that creates the next messages, and each fallback of a
  * recipient has at most one row, so that no one gets two copies.
  */
 export async function processOutcomes(step: Step): Promise<number> {
@@ -67,7 +67,7 @@ export async function processOutcomes(step: Step): Promise<number> {
   const reached: string[] = [];
   for (const fact of await db.listMessageFacts(tx, job, { ids, firstId, lastId })) {
     const status = statuses.get(fact.id) ?? STATUS.UNKNOWN;
-    if (status === STATUS.DELIVERED && fact.hop !== null) reached.push(fact.destination);
+    if (status === STATUS.DELIVERED && fact.fallbackNumber !== null) reached.push(fact.destination);
     if (!isCurrent(fact)) {
       // Another channel has been tried: this message returns what it does not cost.
       counts.spareMicros += fact.priceMicros - costOf(fact);
@@ -83,11 +83,11 @@ export async function processOutcomes(step: Step): Promise<number> {
     if (status === STATUS.DELIVERED) counts.delivered++;
     else if (isWithdrawn(fact, campaign)) counts.withdrawn++;
   }
-  const hops = await tryNextChannels(step, await postponeQuiet(step, continuations));
+  const fallbacks = await tryNextChannels(step, await postponeQuiet(step, continuations));
   const deliveredTwice = reached.length > 0 ? await db.countSecondDeliveries(tx, job, reached) : 0;
-  const ended = counts.ended + hops.ended;
-  const spareMicros = counts.spareMicros + hops.spareMicros;
-  await updateRunCounters(tx, job, { ...counts, messages: hops.messages, ended, spareMicros, deliveredTwice });
+  const ended = counts.ended + fallbacks.ended;
+  const spareMicros = counts.spareMicros + fallbacks.spareMicros;
+  await updateRunCounters(tx, job, { ...counts, messages: fallbacks.messages, ended, spareMicros, deliveredTwice });
   return 0;
 }
 
@@ -98,7 +98,8 @@ const isWithdrawn = ({ status, errorCode }: MessageFact, { cancelled }: RunningC
 /** Returns the cost of a message, or its cost if it is still delivered. */
 const costOf = ({ creditReturned, priceMicros }: MessageFact): number => (creditReturned ? 0 : priceMicros);
 
-const isCurrent = ({ id, hopMessageId }: MessageFact): boolean => hopMessageId === null || hopMessageId === id;
+const isCurrent = ({ id, fallbackMessageId }: MessageFact): boolean =>
+  fallbackMessageId === null || fallbackMessageId === id;
 
 /**
  * Returns the continuation after a final state, if there is one. UNKNOWN: we gave the message up, and a carrier may have
@@ -143,12 +144,12 @@ async function postponeQuiet({ tx, job, campaign }: Step, continuations: readonl
   return byWait.get(0) ?? [];
 }
 
-type HopCounts = { readonly messages: number; readonly ended: number; readonly spareMicros: number };
-const NO_HOPS: HopCounts = { messages: 0, ended: 0, spareMicros: 0 };
+type FallbackCounts = { readonly messages: number; readonly ended: number; readonly spareMicros: number };
+const NO_FALLBACKS: FallbackCounts = { messages: 0, ended: 0, spareMicros: 0 };
 
 /** Creates the next messages of these recipients. */
-async function tryNextChannels(step: Step, continuations: readonly Continuation[]): Promise<HopCounts> {
-  if (continuations.length === 0) return NO_HOPS;
+async function tryNextChannels(step: Step, continuations: readonly Continuation[]): Promise<FallbackCounts> {
+  if (continuations.length === 0) return NO_FALLBACKS;
   const { tx, job, campaign } = step;
   const wanted = continuations.map(({ fact, channels }) => ({ destination: fact.destination, channels }));
   const texts = await loadTexts(step);
@@ -160,30 +161,30 @@ async function tryNextChannels(step: Step, continuations: readonly Continuation[
     const continuation = continuations[candidate.place];
     return continuation ? [{ continuation, choice: choose(candidate, known) }] : [];
   });
-  return createHops(step, chosen);
+  return createFallbacks(step, chosen);
 }
 
 type Chosen = { readonly continuation: Continuation; readonly choice: Choice | Obstacle };
 
-async function createHops(step: Step, chosen: readonly Chosen[]): Promise<HopCounts> {
+async function createFallbacks(step: Step, chosen: readonly Chosen[]): Promise<FallbackCounts> {
   const able = chosen.flatMap(({ continuation, choice }) =>
     typeof choice === 'string' ? [] : [{ continuation, choice }],
   );
-  const byHop = [...Map.groupBy(able, ({ continuation }) => hopAfter(continuation.fact))];
-  for (const [hop, own] of byHop) {
+  const byNumber = [...Map.groupBy(able, ({ continuation }) => nextFallbackNumber(continuation.fact))];
+  for (const [fallbackNumber, own] of byNumber) {
     const messages = await createMessages(
       step,
-      hop,
+      fallbackNumber,
       own.map(({ choice }) => choice),
     );
-    const hops = messages.map(({ id, destination }, i) => ({
+    const fallbacks = messages.map(({ id, destination }, i) => ({
       destination,
-      hop,
+      fallbackNumber,
       messageId: id,
       reason: own[i]?.continuation.reason ?? '',
       fromChannel: own[i]?.continuation.fact.channel ?? '',
     }));
-    await db.insertHops(step.tx, step.job, hops);
+    await db.insertFallbacks(step.tx, step.job, fallbacks);
   }
   const maxCost = createMaxCost(step.campaign);
   const findMaxCost = (fact: MessageFact): number => maxCost(fact, fact);
@@ -193,17 +194,17 @@ async function createHops(step: Step, chosen: readonly Chosen[]): Promise<HopCou
     // then.
     ended: chosen.filter(({ continuation, choice }) => typeof choice === 'string' && continuation.status !== null)
       .length,
-    spareMicros: chosen.reduce((sum, one) => sum + spareAtHop(one, findMaxCost(one.continuation.fact)), 0),
+    spareMicros: chosen.reduce((sum, one) => sum + spareAtFallback(one, findMaxCost(one.continuation.fact)), 0),
   };
 }
 
-const hopAfter = ({ hop }: MessageFact): number => (hop ?? 0) + 1;
+const nextFallbackNumber = ({ fallbackNumber }: MessageFact): number => (fallbackNumber ?? 0) + 1;
 
 /**
  * Returns the amount that can no longer be spent on a recipient once the next channel is tried, or cannot be. Below
  * zero: a message whose time was over may still be delivered, and costs its price in addition to the next one.
  */
-function spareAtHop({ continuation: { fact, status }, choice }: Chosen, maxMicros: number): number {
+function spareAtFallback({ continuation: { fact, status }, choice }: Chosen, maxMicros: number): number {
   if (typeof choice !== 'string') return maxMicros - costOf(fact) - choice.maxMicros;
   // No message follows now; if this one is still open, its end decides again.
   return status === null ? 0 : maxMicros - costOf(fact);
@@ -246,7 +247,7 @@ async function endChannelTime(
       reason: TIME,
     })),
   );
-  if (counts !== NO_HOPS) await updateRunCounters(tx, job, counts);
+  if (counts !== NO_FALLBACKS) await updateRunCounters(tx, job, counts);
   const late = factsOf('withdraw').map(({ id }) => ({ accountId: job.accountId, id }));
   const submitted = await withdrawUntaken(tx, late, campaign.now);
   const waits = decided.flatMap(({ next }) => (next.kind === 'wait' ? [next.waitMs] : []));

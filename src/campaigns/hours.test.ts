@@ -94,7 +94,7 @@ test('a campaign respects the calendar if it is marketing by its own word, or th
   expect(laws({ accountPurpose: 'marketing', accountRespectsCalendar: true, respectCalendar: false })).toBe(true);
 });
 
-test('the goal tells who would wait, how long, and for which rule', () => {
+test('the audience shows who would wait, how long, and for which rule', () => {
   const places = [
     { country: 'FR', area: NO_AREA, count: 4110 },
     { country: 'DK', area: NO_AREA, count: 31_204 },

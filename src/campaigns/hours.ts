@@ -57,8 +57,8 @@ export const purposeOf = ({ purpose, whatsappCategory, accountPurpose }: Timed):
   purpose ?? purposeOfCategory(whatsappCategory) ?? accountPurpose;
 
 /**
- * Returns what limits the hours of a campaign. One that states that it is marketing respects the calendar unless it
- * says otherwise, which it cannot where the account requires it of all marketing.
+ * Returns the limits on the hours of a campaign. One that states that it is marketing respects the calendar by default,
+ * and always where the account requires it of all marketing.
  */
 export function limitsOf(campaign: Timed): Limits {
   const purpose = purposeOf(campaign);
@@ -109,7 +109,7 @@ export const placeOfRecipient = (country: string, destination: string): Place =>
   area: areaOf(country, destination),
 });
 
-/** Recipients in a place, as the goal counts them. */
+/** Recipients in a place, as the audience counts them. */
 export type PlaceCount = Place & { readonly count: number };
 
 export const HeldOut = Type.Object({
@@ -117,7 +117,7 @@ export const HeldOut = Type.Object({
   region: Type.Union([Type.String(), Type.Null()], {
     description: 'The state, such as US-TX, as far as the numbers show one.',
   }),
-  count: Type.Integer({ description: 'Recipients, as the goal counts them.' }),
+  count: Type.Integer({ description: 'Recipients, as calculateGoal counts them.' }),
   ...HoldOut.properties,
   rule: Type.String({ description: 'calendar.FR.sunday, calendar.quietHours, or localTime.' }),
 });

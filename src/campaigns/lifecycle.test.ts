@@ -119,7 +119,7 @@ describe('confirming', () => {
     expect(await runOf(id)).toEqual([]);
   });
 
-  test('refuses a goal that is stale, that reaches nobody, and one that the credit does not cover', async () => {
+  test('rejects a stale audience, one without recipients, and one that the credit does not cover', async () => {
     const stale = await priced();
     await call('PUT', `/${stale}`, { smsBody: 'Another' });
     const list = await newList('+393331000001');

@@ -14,7 +14,7 @@ import { listRoutedPrefixes } from '../routing/routes.ts';
 import type { TemplateKey } from '../templates/sync.ts';
 import { checkSettings, checkTemplates, refuseWithoutScope } from './campaign.ts';
 import { deleteDraftOf } from './drafts.ts';
-import { endGoalsOfOtherCategory } from './price-change.ts';
+import { endAudiencesOfOtherCategory } from './price-change.ts';
 import { deleteRecipients, deleteRun, listTemplateFaults } from './end.ts';
 import { moveToDiscarded, publishState } from './run.ts';
 import {
@@ -50,13 +50,13 @@ export async function confirmCampaign(tx: Db, actor: Actor, { id, now }: AtTime 
 /** Confirms and freezes. The credit comes last: all traffic of the account shares its row. */
 async function moveAndFreeze(tx: Db, actor: Actor, campaign: CampaignRow): Promise<void> {
   const { accountId, keyId, userId } = actor;
-  const { id, version, estimatedMicros, goal } = campaign;
+  const { id, version, estimatedMicros, audience } = campaign;
   const by = { keyId, userId: keyId === null ? userId : null };
   const confirmed = await moveToConfirmed(tx, { accountId, id, version, reservedMicros: estimatedMicros, by });
   if (confirmed === 0) throw invalidFields([alreadyConfirmed]);
-  await insertRun(tx, { accountId, id, unusedMicros: estimatedMicros, unlisted: goal?.unlisted ?? 0 });
+  await insertRun(tx, { accountId, id, unusedMicros: estimatedMicros, unlisted: audience?.unlisted ?? 0 });
   await insertJob(tx, { accountId, id });
-  const detail = { total: goal?.total, reservedMicros: estimatedMicros };
+  const detail = { total: audience?.total, reservedMicros: estimatedMicros };
   await recordAudit(tx, actor, { action: 'campaign.confirm', subject: `campaign:${id}`, detail });
   await wakeCampaign(tx, { campaignId: id });
   await freeze(tx, [{ accountId, micros: estimatedMicros }], `campaign:${id}`).catch((error: unknown) => {
@@ -91,10 +91,10 @@ const dateFaults = ({ scheduledAt, localTime }: CampaignRow, now: Date): FieldEr
     : [];
 
 /**
- * Checks that SMS still have a route: it may have been removed since the goal was calculated. Other channels need none.
+ * Checks that SMS still have a route: it may have been removed since the audience was calculated. Other channels need none.
  */
-async function routeFaults(tx: Db, accountId: number, { goal }: CampaignRow): Promise<FieldError[]> {
-  const counted = goal?.breakdown.some(({ channel }) => !isRoutedBySender(channel)) ?? false;
+async function routeFaults(tx: Db, accountId: number, { audience }: CampaignRow): Promise<FieldError[]> {
+  const counted = audience?.breakdown.some(({ channel }) => !isRoutedBySender(channel)) ?? false;
   if (!counted) return [];
   const routes = await listRoutedPrefixes(tx, { accountId });
   if (routes.some(({ channel }) => channel === 'SMS')) return [];
@@ -106,16 +106,16 @@ async function routeFaults(tx: Db, accountId: number, { goal }: CampaignRow): Pr
  * price is within the credit.
  */
 function audienceFaults(actor: Actor, campaign: CampaignRow): FieldError[] {
-  const { goal, goalFresh, estimatedMicros, availableMicros } = campaign;
-  if (!goal) return [{ field: 'goal', message: 'the cost has not been calculated: call calculateGoal' }];
-  if (!goalFresh)
+  const { audience, audienceFresh, estimatedMicros, availableMicros } = campaign;
+  if (!audience) return [{ field: 'goal', message: 'the cost has not been calculated: call calculateGoal' }];
+  if (!audienceFresh)
     return [
       {
         field: 'goal',
         message: 'recipients, mode or content have changed since the cost was calculated: call calculateGoal again',
       },
     ];
-  if (goal.total === 0) return [{ field: 'destinations', message: nobodyReachable(goal.skipped) }];
+  if (audience.total === 0) return [{ field: 'destinations', message: nobodyReachable(audience.skipped) }];
   return availableMicros !== null && availableMicros < estimatedMicros ? [insufficientCredit(actor, campaign)] : [];
 }
 
@@ -282,7 +282,7 @@ export async function takeBackConfirmation(
  */
 export async function wakeCampaignsUsing(tx: Db, templates: readonly TemplateKey[]): Promise<void> {
   if (templates.length === 0) return;
-  await endGoalsOfOtherCategory(tx, templates);
+  await endAudiencesOfOtherCategory(tx, templates);
   const ids = (await listJobsOfTemplates(tx, { keys: templates })).map(({ id }) => id);
   if (ids.length > 0) await wakeJobs(tx, { ids });
 }
@@ -310,7 +310,7 @@ const moveToConfirmed = (
           status = CASE WHEN ${STARTS_NOW} THEN ${CAMPAIGN.SENDING} ELSE status END,
           started_at = CASE WHEN ${STARTS_NOW} THEN now() END
         WHERE ${of(one)} AND ${statusAllows('send')} AND confirmed_at IS NULL AND ready_to_send
-          AND version = ${version} AND goal_version = ${version}`,
+          AND version = ${version} AND audience_version = ${version}`,
   );
 
 /**

@@ -28,8 +28,8 @@ type Campaign = {
   confirmed: boolean;
   paused: boolean;
   cancelled: boolean;
-  /** Count of the goal: null when it was never calculated, or the campaign has changed since. */
-  goal: number | null;
+  /** Count of the audience: null when it was never calculated, or the campaign has changed since. */
+  audience: number | null;
   /** Micro-units that are frozen for it. */
   frozen: number;
 };
@@ -65,7 +65,7 @@ async function compare({ campaigns, available }: Model): Promise<void> {
       c.confirmed,
       c.paused,
       c.cancelled,
-      c.goal !== null,
+      c.audience !== null,
       c.status > 0,
     ]),
   );
@@ -102,7 +102,7 @@ const create = (recipients: number, ready: boolean): Step =>
       confirmed: false,
       paused: false,
       cancelled: false,
-      goal: null,
+      audience: null,
       frozen: 0,
     });
   });
@@ -119,7 +119,7 @@ const bodyOf = ({ text, recipients, scheduled, ready }: Change): object => ({
 function apply(c: Campaign, { ready, ...change }: Change): void {
   const before = { ...c };
   Object.assign(c, change);
-  if (c.text !== before.text || c.recipients !== before.recipients) c.goal = null;
+  if (c.text !== before.text || c.recipients !== before.recipients) c.audience = null;
   if (ready !== undefined) c.status = ready ? 1 : 0;
 }
 
@@ -128,10 +128,10 @@ const update = (which: number, change: Change): Step =>
     const { status } = await call('PUT', `/${id}`, bodyOf(change));
     expect(status).toBe(!c ? 404 : c.status > 1 ? 400 : 200);
     if (!c || c.status > 1) return;
-    const goal = c.goal;
+    const audience = c.audience;
     apply(c, change);
     // A confirmed campaign stays so if the same is sent to the same people at some time.
-    if (!c.confirmed || (c.goal === goal && c.status === 1 && c.scheduled)) return;
+    if (!c.confirmed || (c.audience === audience && c.status === 1 && c.scheduled)) return;
     model.available += c.frozen;
     Object.assign(c, { confirmed: false, frozen: 0 });
   });
@@ -140,14 +140,14 @@ const calculate = (n: number): Step =>
   step('calculate', n, async (_, id, c) => {
     const { status } = await call('POST', `/${id}/calculateGoal`);
     expect(status).toBe(!c ? 404 : c.confirmed ? 400 : 200);
-    if (c && !c.confirmed) c.goal = c.recipients;
+    if (c && !c.confirmed) c.audience = c.recipients;
   });
 
 const confirm = (n: number): Step =>
   step('confirm', n, async (model, id, c) => {
     const { status } = await call('PUT', `/${id}/confirm`);
-    const price = (c?.goal ?? 0) * UNIT_MICROS;
-    const may = c && !c.confirmed && c.status === 1 && (c.goal ?? 0) > 0 && price <= model.available;
+    const price = (c?.audience ?? 0) * UNIT_MICROS;
+    const may = c && !c.confirmed && c.status === 1 && (c.audience ?? 0) > 0 && price <= model.available;
     expect(status).toBe(!c ? 404 : may ? 202 : 400);
     if (!c || !may) return;
     Object.assign(c, { confirmed: true, status: c.scheduled ? 1 : 2, frozen: price });

@@ -75,7 +75,7 @@ test('each recipient gets the text that would be sent, with its parts and its pr
   );
 });
 
-test('skipped recipients and their reasons match the goal', async () => {
+test('skipped recipients and their reasons match the audience', async () => {
   const fixed = await addContact('+390612345678');
   const gone = await addContact(numberOf(3), { optedOut: ['SMS'] });
   const fine = await addContact(numberOf(4));
@@ -90,9 +90,9 @@ test('skipped recipients and their reasons match the goal', async () => {
     smsBody: 'Hi',
     contactListIds: [await addList(ids)],
   });
-  const goal = (await call('POST', `/campaigns/${created.body.id}/calculateGoal`)).body;
-  expect(goal.skipped).toMatchObject({ unsupported: 1, optedOut: 1, invalid: 1 });
-  expect(goal.totalDestinations).toBe(1);
+  const audience = (await call('POST', `/campaigns/${created.body.id}/calculateGoal`)).body;
+  expect(audience.skipped).toMatchObject({ unsupported: 1, optedOut: 1, invalid: 1 });
+  expect(audience.totalDestinations).toBe(1);
 });
 
 test('a combined mode has a step for each of its channels, templates filled', async () => {

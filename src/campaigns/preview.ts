@@ -276,7 +276,7 @@ type PreviewRequest = PreviewIn & { readonly now: Date };
 
 /**
  * Returns the messages that a campaign with these settings would send to some of its recipients, selected as for the
- * goal and filled in as for the carriers. Nothing is stored. Faulty settings are reported in `problems`.
+ * audience and filled in as for the carriers. Nothing is stored. Faulty settings are reported in `problems`.
  */
 async function previewCampaign(db: Db, actor: Of, input: PreviewRequest): Promise<PreviewOut> {
   const { accountId } = actor;
@@ -425,7 +425,7 @@ type PreviewQuery = {
 };
 
 /**
- * Lists recipients in the order of their numbers, selected as for the goal, with the texts filled in as for the
+ * Lists recipients in the order of their numbers, selected as for the audience, with the texts filled in as for the
  * carriers.
  */
 export const listPreviewRows = (db: Db, { plan, range, texts, skipped }: PreviewQuery): Promise<PreviewRow[]> => {

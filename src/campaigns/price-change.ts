@@ -41,18 +41,18 @@ const updatePricedCategory = (
 ): Promise<number> =>
   exec(
     db,
-    sql`UPDATE campaign SET goal = jsonb_set(goal, '{whatsappCategory}', to_jsonb(${category}::text))
+    sql`UPDATE campaign SET audience = jsonb_set(audience, '{whatsappCategory}', to_jsonb(${category}::text))
         WHERE account_id = ${accountId} AND id = ${campaignId}`,
   );
 
-/** Makes the goals of campaigns that are not confirmed stale, if one of these templates is in another category now. */
-export async function endGoalsOfOtherCategory(tx: Db, templates: readonly TemplateKey[]): Promise<void> {
+/** Makes the audiences of campaigns that are not confirmed stale, if one of these templates is in another category now. */
+export async function endAudiencesOfOtherCategory(tx: Db, templates: readonly TemplateKey[]): Promise<void> {
   const ids = templates.flatMap(({ channel, id }) => (channel === 'WHATSAPP' ? [id] : []));
   if (ids.length === 0) return;
   await exec(
     tx,
-    sql`UPDATE campaign c SET goal_version = NULL FROM template t
+    sql`UPDATE campaign c SET audience_version = NULL FROM template t
         WHERE t.channel = 'WHATSAPP' AND t.id = ANY(${ids}::text[]) AND c.whatsapp_template_id = t.id
-          AND c.confirmed_at IS NULL AND c.goal ->> 'whatsappCategory' <> lower(t.category)`,
+          AND c.confirmed_at IS NULL AND c.audience ->> 'whatsappCategory' <> lower(t.category)`,
   );
 }

@@ -173,11 +173,15 @@ const CAMPAIGN_PRIORITY = 2;
 type CreatedMessage = Choice & { readonly id: string };
 
 /**
- * Creates the messages of a hop (0: the first channel): their rows, their queue entries, and the batches by which they
+ * Creates the messages of a fallback (0: the first channel): their rows, their queue entries, and the batches by which they
  * are found. Everything is written in the step's transaction. Returns the messages in the order of `choices`, which is
  * also the order of their ids.
  */
-export async function createMessages(step: Step, hop: number, choices: readonly Choice[]): Promise<CreatedMessage[]> {
+export async function createMessages(
+  step: Step,
+  fallbackNumber: number,
+  choices: readonly Choice[],
+): Promise<CreatedMessage[]> {
   if (choices.length === 0) return [];
   const { tx, job, campaign } = step;
   const ids = choices.map(newId).sort();
@@ -196,7 +200,7 @@ export async function createMessages(step: Step, hop: number, choices: readonly 
       tx,
       queued.map(({ chunk }) => chunk),
     ),
-    insertBatches(tx, job, toBatches(campaign, hop, made)),
+    insertBatches(tx, job, toBatches(campaign, fallbackNumber, made)),
     recordLastContacts(
       tx,
       made.flatMap((choice) => toLastContact(campaign, choice)),
@@ -259,19 +263,19 @@ function toQueued(
   });
 }
 
-function toBatches(campaign: RunningCampaign, hop: number, made: readonly CreatedMessage[]): NewBatch[] {
+function toBatches(campaign: RunningCampaign, fallbackNumber: number, made: readonly CreatedMessage[]): NewBatch[] {
   const alike = Map.groupBy(
     made,
     ({ country, channel, destination }) => `${channel}/${country}/${placeOfRecipient(country, destination).area}`,
   );
-  return [...alike.values()].flatMap((own) => slices(own).map((slice) => toBatch(campaign, hop, slice)));
+  return [...alike.values()].flatMap((own) => slices(own).map((slice) => toBatch(campaign, fallbackNumber, slice)));
 }
 
-function toBatch(campaign: RunningCampaign, hop: number, slice: readonly CreatedMessage[]): NewBatch {
+function toBatch(campaign: RunningCampaign, fallbackNumber: number, slice: readonly CreatedMessage[]): NewBatch {
   const [{ channel, country }] = slice as [CreatedMessage];
   const destinations = slice.map((message) => message.destination).sort();
   return {
-    hop,
+    fallbackNumber,
     channel: bitOf(channel),
     country,
     firstDestination: destinations[0] ?? '',

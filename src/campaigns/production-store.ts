@@ -262,16 +262,16 @@ export async function countRecentRecipients(db: Db, { accountId, campaignId }: J
   const { count } = await one<{ count: number }>(
     db,
     sql`SELECT coalesce(sum(cardinality(message_ids)), 0)::bigint AS count
-        FROM (SELECT message_ids, created_at, hop FROM campaign_batch
+        FROM (SELECT message_ids, created_at, fallback_number FROM campaign_batch
               WHERE account_id = ${accountId} AND campaign_id = ${campaignId} ORDER BY id DESC LIMIT ${RECENT_BATCHES}) AS b
-        WHERE b.hop = 0 AND b.created_at > now() - interval '1 second'`,
+        WHERE b.fallback_number = 0 AND b.created_at > now() - interval '1 second'`,
   );
   return count;
 }
 
 export type NewBatch = {
   /** The position of the channel in a recipient's attempts, from 0. */
-  readonly hop: number;
+  readonly fallbackNumber: number;
   /** The bit of the channel. */
   readonly channel: number;
   readonly country: string;
@@ -295,7 +295,7 @@ export async function insertBatches(
     'campaign_batch',
     rows,
     {
-      hop: smallint,
+      fallbackNumber: smallint,
       channel: smallint,
       country: text,
       firstDestination: text,

@@ -57,8 +57,8 @@ type Sent = {
   readonly read?: boolean;
 };
 
-/** Adds messages of one batch or, as later hops, of single recipients. */
-async function addMessages(sent: readonly Sent[], hop = 0): Promise<string[]> {
+/** Adds messages of one batch or, as later fallbacks, of single recipients. */
+async function addMessages(sent: readonly Sent[], fallbackNumber = 0): Promise<string[]> {
   const { accountId } = account;
   const messages = sent.map(({ destination, channel = 'SMS' }) =>
     newMessage({ accountId, destination, channel, campaignId: id }),
@@ -72,7 +72,7 @@ async function addMessages(sent: readonly Sent[], hop = 0): Promise<string[]> {
             VALUES (${accountId}, ${messages[i]?.id}, 1, ${status}, 1, now(), ${read ? new Date() : null})`,
       );
   const ids = messages.map((message) => message.id);
-  if (hop === 0) {
+  if (fallbackNumber === 0) {
     await exec(
       api.pool,
       sql`INSERT INTO campaign_lane (account_id, campaign_id, country, fed_to)
@@ -81,15 +81,15 @@ async function addMessages(sent: readonly Sent[], hop = 0): Promise<string[]> {
     );
     await exec(
       api.pool,
-      sql`INSERT INTO campaign_batch (account_id, campaign_id, hop, channel, country, first_destination, last_destination, message_ids)
+      sql`INSERT INTO campaign_batch (account_id, campaign_id, fallback_number, channel, country, first_destination, last_destination, message_ids)
           VALUES (${accountId}, ${id}, 0, 1, 'IT', ${sent[0]?.destination}, ${sent.at(-1)?.destination}, ${ids}::uuid[])`,
     );
   } else
     for (const [i, { destination }] of sent.entries())
       await exec(
         api.pool,
-        sql`INSERT INTO campaign_hop (account_id, campaign_id, destination, hop, message_id, reason)
-            VALUES (${accountId}, ${id}, ${destination}, ${hop}, ${ids[i]}::uuid, 'TIME')`,
+        sql`INSERT INTO campaign_fallback (account_id, campaign_id, destination, fallback_number, message_id, reason)
+            VALUES (${accountId}, ${id}, ${destination}, ${fallbackNumber}, ${ids[i]}::uuid, 'TIME')`,
       );
   return ids;
 }
@@ -97,7 +97,7 @@ async function addMessages(sent: readonly Sent[], hop = 0): Promise<string[]> {
 /** Changes the campaign to one that goes on to another channel. */
 const combine = () => exec(api.pool, sql`UPDATE campaign SET sending_mode = 'RCS_SMS' WHERE id = ${id}`);
 
-test('before the confirmation they are those that the goal counted, the invalid ones included; none while it is stale', async () => {
+test('before the confirmation they are those that the audience counted, the invalid ones included; none while it is stale', async () => {
   expect(await page()).toEqual({ total: 0, rows: [] });
   await call('PUT', `/${id}`, { destinations: ['+393331000002', 'nonsense', '+390612345678', '+393331000001', '12'] });
   await call('POST', `/${id}/calculateGoal`);

@@ -186,10 +186,10 @@ type FindInput = {
   readonly offset: number;
 };
 
-/** Finds a page of a campaign's recipients and their total; before it is confirmed, those of its goal. */
+/** Finds a page of a campaign's recipients and their total; before it is confirmed, those of its audience. */
 export async function findRecipients(db: Db, input: FindInput): Promise<{ rows: RecipientRow[]; total: number }> {
   const { accountId, campaign, status, now, limit, offset } = input;
-  const { run, goal, confirmedAt, completedAt } = campaign;
+  const { run, audience, confirmedAt, completedAt } = campaign;
   if (!confirmedAt) return findBeforehand(db, input);
   if (!run) return { rows: [], total: 0 };
   const of: RecipientsOf = {
@@ -203,7 +203,7 @@ export async function findRecipients(db: Db, input: FindInput): Promise<{ rows: 
     firstId: firstIdAt(new Date(confirmedAt.getTime() - DAY_MS)),
     endId: firstIdAt(new Date((completedAt ?? now).getTime() + DAY_MS)),
   };
-  const counted = of.which === 'all' ? run.recipients - (goal?.unlisted ?? 0) : countRecipients(db, of);
+  const counted = of.which === 'all' ? run.recipients - (audience?.unlisted ?? 0) : countRecipients(db, of);
   const [rows, total] = await Promise.all([listRecipients(db, { ...of, limit, offset }), counted]);
   return { rows, total };
 }
@@ -232,17 +232,21 @@ type PlannedInput = {
 };
 
 /**
- * Finds a page of those whom an unconfirmed campaign would reach or skip, and their total: as its goal counted them,
+ * Finds a page of those whom an unconfirmed campaign would reach or skip, and their total: as its audience counted them,
  * and none while that is stale. Numbers come first, then contacts without a number and texts that are not a number at
  * all.
  */
 async function findPlanned(db: Db, input: PlannedInput): Promise<{ rows: RecipientRow[]; total: number }> {
   const { accountId, campaign, which, limit, offset } = input;
-  const { goal, goalFresh } = campaign;
-  if (!goal || !goalFresh) return { rows: [], total: 0 };
+  const { audience, audienceFresh } = campaign;
+  if (!audience || !audienceFresh) return { rows: [], total: 0 };
   const total =
-    which === 'pending' ? goal.total : which === 'skipped' ? goal.skippedTotal : goal.total + goal.skippedTotal;
-  const numbers = total - (which === 'pending' ? 0 : goal.unlisted);
+    which === 'pending'
+      ? audience.total
+      : which === 'skipped'
+        ? audience.skippedTotal
+        : audience.total + audience.skippedTotal;
+  const numbers = total - (which === 'pending' ? 0 : audience.unlisted);
   const plan = await loadPlan(db, { accountId, campaign });
   // The first pages of all are found without a pass over the whole audience.
   const isEarly = which === 'all' && offset + limit <= numbers;
@@ -391,7 +395,7 @@ const SHOWN_AS_ACCEPTED = toBits(CHANNELS.filter((channel) => CHANNEL[channel].s
 const firstMessages = (of: RecipientsOf, status: number): Sql => sql`
   SELECT b.country, u.id FROM campaign_batch b CROSS JOIN unnest(b.message_ids) WITH ORDINALITY AS u (id, n)
   LEFT JOIN message_state s ON s.account_id = ${of.accountId} AND s.id = u.id AND ${within(of, sql`s`)}
-  WHERE b.account_id = ${of.accountId} AND b.campaign_id = ${of.campaignId} AND b.hop = 0
+  WHERE b.account_id = ${of.accountId} AND b.campaign_id = ${of.campaignId} AND b.fallback_number = 0
     AND ${statusOf(sql`b.channel & ${SHOWN_AS_ACCEPTED} <> 0`)} = ${status}`;
 
 const within = ({ firstId, endId }: RecipientsOf, alias: Sql): Sql =>
@@ -410,16 +414,16 @@ function attempts(of: RecipientsOf, ofPage: boolean): Sql {
                                    AND p.destination BETWEEN b.first_destination AND b.last_destination)`;
   const parts = [
     sql`made AS MATERIALIZED (
-      SELECT u.id, 0 AS hop FROM campaign_batch b, unnest(b.message_ids) AS u (id)
-      WHERE ${own(sql`b`)} AND b.hop = 0 ${ofPage ? inPage : sql``}
+      SELECT u.id, 0 AS fallback_number FROM campaign_batch b, unnest(b.message_ids) AS u (id)
+      WHERE ${own(sql`b`)} AND b.fallback_number = 0 ${ofPage ? inPage : sql``}
       UNION ALL
-      SELECT h.message_id, h.hop FROM campaign_hop h
+      SELECT h.message_id, h.fallback_number FROM campaign_fallback h
       WHERE ${own(sql`h`)} AND h.destination IN (SELECT destination FROM page))`,
     sql`attempt AS MATERIALIZED (
-      SELECT m.destination, (array_agg(${STATUS_OF_M} ORDER BY made.hop DESC))[1] AS status,
+      SELECT m.destination, (array_agg(${STATUS_OF_M} ORDER BY made.fallback_number DESC))[1] AS status,
              jsonb_agg(jsonb_build_object('id', m.id, 'channel', m.channel, 'status', ${STATUS_OF_M},
                                           'read', s.read_at IS NOT NULL,
-                                          'notTried', s.error_code IS NOT DISTINCT FROM ${NOT_TRIED}) ORDER BY made.hop) AS attempts
+                                          'notTried', s.error_code IS NOT DISTINCT FROM ${NOT_TRIED}) ORDER BY made.fallback_number) AS attempts
       FROM made
       JOIN message m ON m.account_id = ${accountId} AND m.id = made.id AND ${within(of, sql`m`)}
       LEFT JOIN message_state s ON s.account_id = ${accountId} AND s.id = made.id AND ${within(of, sql`s`)}

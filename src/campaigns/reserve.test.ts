@@ -32,7 +32,7 @@ async function begun(stage: CampaignStage, mode: Mode, numbers = NUMBERS): Promi
     unitMicros,
     refundUndelivered: channel !== 'SMS',
   }));
-  await exec(pool, sql`UPDATE campaign SET goal = ${JSON.stringify({ prices })}::jsonb WHERE id = ${id}`);
+  await exec(pool, sql`UPDATE campaign SET audience = ${JSON.stringify({ prices })}::jsonb WHERE id = ${id}`);
   await stage.run();
   return id;
 }

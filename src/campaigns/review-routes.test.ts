@@ -38,19 +38,19 @@ async function listOf(count: number, optedOut = 0): Promise<number> {
   return id;
 }
 
-test('the review gives the figures of the goal, for numbers and for lists, and stores nothing', async () => {
+test('the review gives the figures of the audience, for numbers and for lists, and stores nothing', async () => {
   for (const recipients of [{ destinations: NUMBERS }, { contactListIds: [await listOf(5, 2)] }]) {
     const reviewed = await review({ ...SMS, ...recipients });
     expect(
       await one(api.pool, sql`SELECT count(*)::int AS n FROM campaign WHERE account_id = ${account.accountId}`),
     ).toEqual({ n: 0 });
     const { id } = (await call('POST', '/campaigns', { ...SMS, ...recipients, name: 'C' })).body;
-    const goal = (await call('POST', `/campaigns/${id}/calculateGoal`)).body;
+    const audience = (await call('POST', `/campaigns/${id}/calculateGoal`)).body;
     expect(reviewed).toMatchObject({
-      total: goal.totalDestinations,
-      totalSkipped: goal.totalSkipped,
-      skipped: goal.skipped,
-      maxPrice: goal.estimatedCost,
+      total: audience.totalDestinations,
+      totalSkipped: audience.totalSkipped,
+      skipped: audience.skipped,
+      maxPrice: audience.estimatedCost,
       problems: [],
     });
     await call('DELETE', `/campaigns/${id}`);
@@ -80,8 +80,8 @@ test('what is expected follows from what became of the messages of the account, 
       sql`INSERT INTO traffic_hour (account_id, hour, campaign_id, channel, shard, delivered, failed)
           VALUES (${accountId}, date_trunc('hour', now()), 0, 1, 0, ${delivered}, ${failed})`,
     );
-  const stranger = await api.newAccount();
-  await insert(1000, 0, stranger.accountId);
+  const otherAccount = await api.newAccount();
+  await insert(1000, 0, otherAccount.accountId);
   await insert(30, 10, account.accountId);
   const rate = async () => (await review({ ...SMS, destinations: NUMBERS })).channels[0].deliveryRate;
   expect(await rate()).toBeNull();
@@ -102,7 +102,7 @@ test('a review of half a campaign says what is missing and counts what it can', 
   ]);
 });
 
-test('those who are left out for a reason are shown page by page, and nobody else', async () => {
+test('recipients excluded for a reason are shown page by page, and no others', async () => {
   const list = await listOf(7, 5);
   const shown = async (more: object) =>
     (await call('POST', '/campaigns/preview', { ...SMS, contactListIds: [list], skip: 'opted_out', ...more })).body

@@ -192,7 +192,7 @@ const ENOUGH_MESSAGES = 50;
 
 /**
  * Counts the recipients that a campaign with these settings would reach, channel by channel, and their probable and
- * maximum cost. It is one pass over the lists or numbers, as for the goal, and gives the same figures; nothing is
+ * maximum cost. It is one pass over the lists or numbers, as for the audience, and gives the same figures; nothing is
  * stored. Call it in a transaction. Faulty settings are reported in `problems`.
  */
 async function reviewCampaign(
@@ -207,7 +207,7 @@ async function reviewCampaign(
   const { settings, faults } = readNewSettings({ ...body, name: 'review' }, now);
   const { plan, size } = await planUnsaved(tx, accountId, settings);
   const rows = await listAudienceRows(tx, plan);
-  const { estimatedMicros, ...goal } = sumAudience(rows, plan.mode, size);
+  const { estimatedMicros, ...audience } = sumAudience(rows, plan.mode, size);
   const chain = chainOf(settings.sendingMode);
   const rates = ratesOf(await listChannelHistory(tx, { accountId, days: HISTORY_DAYS }), chain);
   const channels = expectChannels(rows, chain, rates);
@@ -217,9 +217,9 @@ async function reviewCampaign(
     ...(await checkTemplates(tx, { accountId, settings })),
   ];
   return {
-    total: goal.total,
-    totalSkipped: goal.skippedTotal,
-    skipped: toSkipped(goal.skipped),
+    total: audience.total,
+    totalSkipped: audience.skippedTotal,
+    skipped: toSkipped(audience.skipped),
     channels: channels.map(({ expectedMicros, allMicros, ...each }) => ({
       ...each,
       deliveryRate: rates[each.channel] ?? null,
@@ -231,7 +231,7 @@ async function reviewCampaign(
       channels.reduce((sum, { expectedMicros }) => sum + expectedMicros, 0),
     ),
     maxPrice: amountFor(actor, estimatedMicros),
-    breakdown: goal.breakdown.map(({ unitMicros, priceMicros, ...line }) => ({
+    breakdown: audience.breakdown.map(({ unitMicros, priceMicros, ...line }) => ({
       ...line,
       unitPrice: amountFor(actor, unitMicros),
       price: amountFor(actor, priceMicros),

@@ -11,10 +11,10 @@ const NUMBERS = ['+393331000001', '+393331000002', '+393331000003'];
 
 let api: CampaignApi;
 let account: NewAccount;
-let stranger: NewAccount;
+let otherAccount: NewAccount;
 beforeAll(async () => {
   api = await openCampaignApi();
-  stranger = await api.newAccount();
+  otherAccount = await api.newAccount();
 });
 afterAll(() => api[Symbol.asyncDispose]());
 beforeEach(async () => {
@@ -115,7 +115,7 @@ describe('creating', () => {
     expect(await create({ scheduledDate: local })).toMatchObject({ scheduledDate: '2099-01-31 08:00:00.000+0000' });
   });
 
-  test('what is not set may be null, and a draft can be changed to what its own answer says', async () => {
+  test('what is not set may be null, and a draft can be changed to what its own response says', async () => {
     const unset = {
       description: null,
       destinationType: null,
@@ -153,7 +153,7 @@ describe('creating', () => {
   });
 
   test('every fault is reported with its field, and nothing is created', async () => {
-    const foreign = await newList(stranger.apiKey);
+    const foreign = await newList(otherAccount.apiKey);
     const gone = await newList();
     await api.call(account.apiKey, 'DELETE', `/contacts/list?ids=${gone}`);
     const wrong = { smsSender: 'this is far too long a sender', smsBody: 'Hi {{nick}}, {{first name}}' };
@@ -283,7 +283,7 @@ describe('changing', () => {
     expect((await call('GET', `/${id}`)).body.sendingMode).toBe('SMS');
   });
 
-  test('the goal is stale after a change of recipients, mode or text, and only then', async () => {
+  test('the audience is stale after a change of recipients, mode or text, and only then', async () => {
     const id = await priced();
     const isStale = async () => (await call('GET', `/${id}`)).body.goalCalculatedAt === null;
     await call('PUT', `/${id}`, {
@@ -305,7 +305,7 @@ describe('changing', () => {
     const id = await priced();
     await call('PUT', `/${id}/confirm`);
     expect(await faultsOf(call('PUT', `/${id}`, { name: 'Late' }))).toEqual([400, { status: expect.any(String) }]);
-    const foreign = (await api.call(stranger.apiKey, 'POST', '/campaigns', SMS)).body.id;
+    const foreign = (await api.call(otherAccount.apiKey, 'POST', '/campaigns', SMS)).body.id;
     const withoutRequestId = async (path: string) => ({
       ...(await call('PUT', path, { name: 'x' })).body,
       requestId: '',
@@ -315,7 +315,7 @@ describe('changing', () => {
   });
 });
 
-describe('the goal', () => {
+describe('the audience', () => {
   test('counts distinct recipients of many lists, skips by reason, and prices the text of each recipient', async () => {
     const [one, two] = [await newList(), await newList()];
     await newContact([one, two], '+393331000001', { firstName: 'Ana' });
@@ -435,7 +435,7 @@ describe('listing', () => {
     await create({ name: 'Ready', readyToSend: true });
     const id = await priced({ name: 'Programmed', scheduledDate: IN_A_DAY.toISOString() });
     await call('PUT', `/${id}/confirm`);
-    await api.call(stranger.apiKey, 'POST', '/campaigns', { ...SMS, name: 'Foreign' });
+    await api.call(otherAccount.apiKey, 'POST', '/campaigns', { ...SMS, name: 'Foreign' });
     expect(await list('')).toEqual([3, ['Programmed', 'Ready', 'Draft one']]);
     expect(await list('direction=ASC&limit=2')).toEqual([3, ['Draft one', 'Ready']]);
     expect(await list('page=1&limit=2')).toEqual([3, ['Draft one']]);
@@ -519,7 +519,7 @@ test('the policy of the account determines senders and quiet hours of its campai
   expect((await api.call(account.apiKey, 'PUT', path, wrong)).status).toBe(400);
   const answer = await api.call(account.apiKey, 'PUT', path, { smsSenders: ['ACME', 'no sender at all'] });
   expect(answer.body.details).toEqual([{ field: 'smsSenders[1]', message: expect.any(String) }]);
-  expect((await api.call(stranger.apiKey, 'GET', path)).body.smsSenders).toBeNull();
+  expect((await api.call(otherAccount.apiKey, 'GET', path)).body.smsSenders).toBeNull();
   const few = await api.newKey(account, ['campaigns']);
   expect((await api.call(few, 'PUT', path, policy)).status).toBe(403);
 });

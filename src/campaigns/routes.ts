@@ -14,7 +14,7 @@ import { chainOf } from './audience.ts';
 import { toCampaignOut, toEntryOut, toPriceOut } from './campaign.ts';
 import {
   applyChange,
-  calculateGoal,
+  calculateAudience,
   checkChange,
   checkNew,
   createCampaign,
@@ -208,7 +208,7 @@ function pricingRoutes(app: App, deps: PlatformDeps): void {
       response: { 200: schema.CampaignOut },
     },
     handler: idempotentTx(deps, 200, async ({ actor, params }, tx) => {
-      await calculateGoal(tx, actor, params);
+      await calculateAudience(tx, actor, params);
       return toCampaignOut(await findOrThrow(tx, actor, params.id), actor);
     }),
   });
@@ -296,7 +296,7 @@ function recipientRoutes(app: App, deps: PlatformDeps): void {
         'listCampaignRecipients',
         'List the recipients of a campaign',
         'Each with the status of its messages. Before the confirmation these are the recipients that calculateGoal counted, ' +
-          'PENDING or SKIPPED, with those that are not valid; there are none while the goal is stale.',
+          'PENDING or SKIPPED, with those that are not valid; there are none until calculateGoal is called again after a change.',
       ),
       querystring: RecipientsQuery,
       response: { 200: PageOf(RecipientOut) },

@@ -71,7 +71,7 @@ test('a step leaves the event loop and the database to single sends after 500 me
 
 test('a step that fails leaves nothing behind, and is retried', async () => {
   const id = await stage.confirmed({ numbers: mobileNumbers(20) });
-  await exec(pool, sql`ALTER TABLE campaign_batch ADD CONSTRAINT fault CHECK (hop < 0) NOT VALID`);
+  await exec(pool, sql`ALTER TABLE campaign_batch ADD CONSTRAINT fault CHECK (fallback_number < 0) NOT VALID`);
   await stage.run();
   expect(await stage.messages(id)).toEqual([]);
   expect(await queued()).toEqual([]);
@@ -262,7 +262,7 @@ test('a campaign of which some was sent and none delivered is complete', async (
   expect(await campaignOf(id)).toMatchObject({ status: 3, reason: null });
 });
 
-test('the campaigns of a suspended account stop until somebody resumes them', async () => {
+test('the campaigns of a suspended account stop until a user resumes them', async () => {
   const id = await stage.confirmed({ numbers: mobileNumbers(3) });
   await stage.run();
   await exec(pool, sql`UPDATE account SET status = 'suspended' WHERE id = ${stage.accountId}`);

@@ -206,9 +206,9 @@ const RUNNING_CAMPAIGN = columns({
   destinationType: as<1 | 2 | null>('c.destination_type'),
   contactListIds: as<number[]>('c.contact_list_ids'),
   /** The prices in force since its confirmation. */
-  prices: as<ListedPrice[]>("coalesce(c.goal -> 'prices', '[]')"),
+  prices: as<ListedPrice[]>("coalesce(c.audience -> 'prices', '[]')"),
   /** The category of the WhatsApp template for which they were calculated; null: none. */
-  pricedCategory: as<string | null>("c.goal ->> 'whatsappCategory'"),
+  pricedCategory: as<string | null>("c.audience ->> 'whatsappCategory'"),
   /** The category of the WhatsApp template now; null: none. */
   whatsappCategory: as<string | null>(
     "(SELECT lower(t.category) FROM template t WHERE t.channel = 'WHATSAPP' AND t.id = c.whatsapp_template_id)",

@@ -119,7 +119,7 @@ const SETTINGS = {
   rate: as<number | null>('k.rate'),
 };
 
-const GOAL_IS_FRESH = sql`(k.goal_version IS NOT DISTINCT FROM k.version AND k.goal_list_versions IS NOT DISTINCT FROM ARRAY(
+const AUDIENCE_IS_FRESH = sql`(k.audience_version IS NOT DISTINCT FROM k.version AND k.audience_list_versions IS NOT DISTINCT FROM ARRAY(
   SELECT l.version FROM unnest(k.contact_list_ids) WITH ORDINALITY AS u (id, place)
   JOIN contact_list l ON l.account_id = k.account_id AND l.id = u.id ORDER BY u.place))`;
 
@@ -158,16 +158,18 @@ export const CAMPAIGN_ENTRY = columns({
   version: as<number>('k.version'),
   /** Number of destinations that are not a valid number. */
   unreadable: as<number>('k.unreadable_numbers'),
-  goal: as<Omit<AudienceCount, 'prices' | 'whatsappCategory'> | null>("k.goal - '{prices,whatsappCategory}'::text[]"),
-  goalAt: as<Date | null>('k.goal_at'),
-  /** True if the goal counted what would be sent now: neither the campaign nor its lists have changed since. */
-  goalFresh: as<boolean>(GOAL_IS_FRESH),
+  audience: as<Omit<AudienceCount, 'prices' | 'whatsappCategory'> | null>(
+    "k.audience - '{prices,whatsappCategory}'::text[]",
+  ),
+  audienceAt: as<Date | null>('k.audience_at'),
+  /** True if the audience counted what would be sent now: neither the campaign nor its lists have changed since. */
+  audienceFresh: as<boolean>(AUDIENCE_IS_FRESH),
   totalDestinations: as<number>('k.total_destinations'),
   estimatedMicros: as<number>('k.estimated_micros'),
   reservedMicros: as<number>('k.reserved_micros'),
   currency: as<string>('b.currency'),
-  /** The category of its WhatsApp template when the goal was calculated. */
-  whatsappCategory: as<string | null>("k.goal ->> 'whatsappCategory'"),
+  /** The category of its WhatsApp template when the audience was calculated. */
+  whatsappCategory: as<string | null>("k.audience ->> 'whatsappCategory'"),
   effectiveQuietHours: as<QuietHours | null>('coalesce(k.quiet_hours, p.quiet_hours)'),
   accountPurpose: as<Purpose | null>('a.default_purpose'),
   accountRespectsCalendar: as<boolean>('a.respects_calendar'),
@@ -261,7 +263,7 @@ const editableStatus = ({ readyToSend }: Settings): CampaignStatus => (readyToSe
 const jsonOrNull = (value: object | null): string | null => (value === null ? null : JSON.stringify(value));
 
 /**
- * Writes the settings of a campaign that has not started. `changesAudience`: its goal must be calculated again.
+ * Writes the settings of a campaign that has not started. `changesAudience`: its audience must be calculated again.
  * `confirmed`: true if it is confirmed; with another date it is then due at that. Returns 0 when it cannot be edited
  * any more.
  */
@@ -328,7 +330,7 @@ export const listListVersions = (
   );
 
 type CountedAudience = {
-  readonly goal: AudienceCount;
+  readonly audience: AudienceCount;
   /** The version of the campaign before the recipients were counted. */
   readonly version: number;
   /** The versions of its lists, in their order, before the recipients were counted. */
@@ -336,13 +338,13 @@ type CountedAudience = {
   readonly estimatedMicros: number;
 };
 
-/** Stores the goal of a campaign. Returns 0 when the campaign has been confirmed or deleted in the meantime. */
+/** Stores the audience of a campaign. Returns 0 when the campaign has been confirmed or deleted in the meantime. */
 export const updateAudience = (db: Db, { accountId, id, ...g }: One & CountedAudience): Promise<number> =>
   exec(
     db,
-    sql`UPDATE campaign SET goal = ${JSON.stringify(g.goal)}::jsonb, goal_version = ${g.version},
-          goal_list_versions = ${plainArray(g.listVersions)}::bigint[], goal_at = now(),
-          total_destinations = ${g.goal.total}, estimated_micros = ${g.estimatedMicros}
+    sql`UPDATE campaign SET audience = ${JSON.stringify(g.audience)}::jsonb, audience_version = ${g.version},
+          audience_list_versions = ${plainArray(g.listVersions)}::bigint[], audience_at = now(),
+          total_destinations = ${g.audience.total}, estimated_micros = ${g.estimatedMicros}
         WHERE account_id = ${accountId} AND id = ${id} AND ${statusAllows('edit')} AND confirmed_at IS NULL`,
   );
 

@@ -60,7 +60,7 @@ test('a template that its network pauses also pauses the campaigns that send it,
   expect(audit).toEqual([{ kind: 'system', action: 'campaign.pause', detail: { reason: REASON } }]);
 });
 
-test('messages of a campaign have its traffic type, in place of that of the template', async () => {
+test('messages of a campaign have its traffic type, instead of that of the template', async () => {
   const id = await stage.confirmed({ mode: 'RCS', numbers: mobileNumbers(1) });
   await exec(pool, sql`UPDATE campaign SET rcs_traffic_type = 'SERVICEREQUEST' WHERE id = ${id}`);
   await stage.run();
@@ -81,7 +81,7 @@ test('the callback makes workers check the campaigns of its template at once, an
   expect(due).toEqual([{ id }]);
 });
 
-test('it continues when somebody resumes it, which is refused as long as the template may not be sent', async () => {
+test('it continues when a user resumes it, which is rejected as long as the template may not be sent', async () => {
   const id = await stage.confirmed(WHATSAPP);
   await pauseTemplate();
   await stage.run();

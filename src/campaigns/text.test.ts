@@ -88,7 +88,7 @@ test('defaults that are not closed take time in proportion to the length of the 
   );
 });
 
-test('a text without placeholders is recognised as the same for everybody', () => {
+test('a text without placeholders is recognised as the same for all', () => {
   const piecesOf = (text: string) => parseText(text, [CITY]).pieces;
   expect(fixedText(piecesOf('Hello {you}'))).toBe('Hello {you}');
   expect(fixedText(piecesOf(''))).toBe('');

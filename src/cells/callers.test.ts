@@ -19,20 +19,20 @@ test('credentials name a key or a session by its hash, and a user by name', () =
 });
 
 test('what cannot be one of ours is looked up nowhere', () => {
-  const nobody = { kind: 'nobody' };
-  expect(read('/')).toEqual(nobody);
-  expect(read('/', { 'x-api-key': 'nonsense' })).toEqual(nobody);
-  expect(read('/', { cookie: '__Host-heliograph=short' })).toEqual(nobody);
-  expect(read('/', { authorization: `Basic ${Buffer.from('no\0body:x').toString('base64')}` })).toEqual(nobody);
-  expect(read('/api/partner-gateway/v1/session', {}, { username: 'n'.repeat(301) })).toEqual(nobody);
-  expect(read('/api/partner-gateway/v1/session', {}, ['username'])).toEqual(nobody);
+  const unknown = { kind: 'unknown' };
+  expect(read('/')).toEqual(unknown);
+  expect(read('/', { 'x-api-key': 'nonsense' })).toEqual(unknown);
+  expect(read('/', { cookie: '__Host-heliograph=short' })).toEqual(unknown);
+  expect(read('/', { authorization: `Basic ${Buffer.from('no\0body:x').toString('base64')}` })).toEqual(unknown);
+  expect(read('/api/partner-gateway/v1/session', {}, { username: 'n'.repeat(301) })).toEqual(unknown);
+  expect(read('/api/partner-gateway/v1/session', {}, ['username'])).toEqual(unknown);
 });
 
 test('a signed link names its account, whatever else the browser sends', () => {
   const link = '/api/files/abc?account=3298534883345&version=1&expires=1&key=ab&signature=x';
   expect(read(link, { cookie: `__Host-heliograph=${TOKEN}` })).toEqual({ kind: 'account', accountId: 3298534883345 });
   expect(read('/api/files/abc?account=7&version=1', { 'x-api-key': KEY })).toMatchObject({ kind: 'hash' });
-  expect(read('/api/files/abc?account=-7&signature=x')).toEqual({ kind: 'nobody' });
+  expect(read('/api/files/abc?account=-7&signature=x')).toEqual({ kind: 'unknown' });
 });
 
 test('a browser that another site sends back names its state', () => {

@@ -141,7 +141,7 @@ export async function deleteAccountRows(tx: Db, tables: readonly Table[], accoun
 export type ConnectionIds = ReadonlyMap<number, number>;
 
 const NOTHING = raw('NULL');
-/** Values of these columns in the target, instead of their own. */
+/** Values of these columns in the target, which replace those of the source. */
 const VALUES: Readonly<Record<string, Sql>> = {
   'account.away': NOTHING,
   'account.cell': NOTHING,
@@ -215,7 +215,7 @@ const EVENTS_MS = 3000;
 const POLL_MS = 50;
 
 /**
- * Ends the service of an account: its requests are answered with 503, and its work is put aside where no worker finds
+ * Ends the service of an account: its requests get 503, and its work is put aside where no worker finds
  * it. Resolves when nothing writes for it any more; rejects after 30 seconds with what still prevents it. Errors: 409
  * when the account is not served here.
  */

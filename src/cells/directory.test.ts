@@ -129,16 +129,16 @@ test('the rights that the page gives the directory suffice', async () => {
 
 test('a caller whom no cell knows goes to any of them, and is not remembered', async () => {
   const directory = both();
-  const strangers = Array.from({ length: 3000 }, () => hashed(generateKeyValue().value));
-  const answers = await Promise.all(strangers.map((stranger) => directory.find(stranger)));
+  const unknown = Array.from({ length: 3000 }, () => hashed(generateKeyValue().value));
+  const answers = await Promise.all(unknown.map((caller) => directory.find(caller)));
   expect(answers.filter((answer) => answer !== 'any')).toEqual([]);
   expect(await directory.find(user('nobody'))).toBe('any');
-  expect(await directory.find({ kind: 'nobody' })).toBe('any');
+  expect(await directory.find({ kind: 'unknown' })).toBe('any');
   expect(await directory.find({ kind: 'account', accountId: 700 * 2 ** 40 }), 'of no cell').toBe('any');
   expect(directory.knownCount()).toBe(0);
 });
 
-test('while a cell is away the callers of the others are found, and only strangers are asked to come back', async () => {
+test('while a cell is away the callers of the others are found, and only unknown callers are asked to retry', async () => {
   const { directory, cells } = directoryOf({ 0: NOWHERE, 1: second.connectionString });
   expect(await directory.find(hashed(accounts[1].apiKey))).toBe(1);
   expect(await directory.find(user(accounts[1].username))).toBe(1);

@@ -79,14 +79,14 @@ const NAMES_MS = 60_000;
 export function createDirectory(cells: Pick<Cells, 'find' | 'has'>, placements: { find(accountId: number): number }) {
   const known = new Map<string, { readonly accountId: number; readonly until: number }>();
 
-  async function accountOf(caller: Caller): Promise<number | 'nobody' | 'unsure'> {
+  async function accountOf(caller: Caller): Promise<number | 'unknown' | 'unsure'> {
     const key = `${caller.kind} ${caller.id}`;
     const before = known.get(key);
     if (before && performance.now() < before.until) return before.accountId;
     const answer = await cells.find(caller);
     if (answer === 'unsure') return before?.accountId ?? 'unsure';
     known.delete(key);
-    if (answer === 'nobody') return 'nobody';
+    if (answer === 'unknown') return 'unknown';
     known.set(key, { accountId: answer, until: caller.kind === 'hash' ? Infinity : performance.now() + NAMES_MS });
     if (known.size > MAX_KNOWN) known.delete(known.keys().next().value ?? '');
     return answer;
@@ -97,9 +97,9 @@ export function createDirectory(cells: Pick<Cells, 'find' | 'has'>, placements: 
     knownCount: () => known.size,
     /** Finds the destination of a request by the caller that it names. */
     async find(named: Named): Promise<Destination> {
-      if (named.kind === 'nobody') return 'any';
+      if (named.kind === 'unknown') return 'any';
       const account = named.kind === 'account' ? named.accountId : await accountOf(named);
-      if (account === 'nobody') return 'any';
+      if (account === 'unknown') return 'any';
       if (account === 'unsure') return 'later';
       const cell = placements.find(account);
       // An id that does not exist, in a link that is not signed.
@@ -113,7 +113,7 @@ export type Directory = ReturnType<typeof createDirectory>;
 export type Caller = { readonly kind: 'hash' | 'user' | 'company'; readonly id: string };
 
 /** The party that a request names: a caller, an account itself, or no one known. */
-type Named = Caller | { readonly kind: 'account'; readonly accountId: number } | { readonly kind: 'nobody' };
+type Named = Caller | { readonly kind: 'account'; readonly accountId: number } | { readonly kind: 'unknown' };
 
 /**
  * A request to the cells, as the proxy describes it: path and query, and the parsed body of routes with `needsBody`
@@ -121,7 +121,7 @@ type Named = Caller | { readonly kind: 'account'; readonly accountId: number } |
  */
 type FrontRequest = Readonly<{ uri: string; protocol: string; headers: IncomingHttpHeaders; body: unknown }>;
 
-const NOBODY: Named = { kind: 'nobody' };
+const UNKNOWN: Named = { kind: 'unknown' };
 /** Routes whose callers identify themselves in the body. */
 const WITH_BODY =
   /^\/api\/partner-gateway\/v1\/(session(\/(second-factor|passkey-options|passkey|single-sign-on))?|password-reset(\/confirm)?|invitations\/(open|accept))$/;
@@ -168,11 +168,11 @@ function namedByCredentials({ protocol, headers }: FrontRequest): Named {
   const shown = readCredentials({ protocol, headers });
   if (shown.kind === 'key') return namedByHash(hashOfKey(shown.value));
   if (shown.kind === 'session') return namedByHash(hashOfToken(shown.token));
-  return shown.kind === 'basic' && isName(shown.username) ? { kind: 'user', id: shown.username } : NOBODY;
+  return shown.kind === 'basic' && isName(shown.username) ? { kind: 'user', id: shown.username } : UNKNOWN;
 }
 
 const namedByHash = (hash: Buffer | undefined): Named =>
-  hash === undefined ? NOBODY : { kind: 'hash', id: hash.toString('hex') };
+  hash === undefined ? UNKNOWN : { kind: 'hash', id: hash.toString('hex') };
 
 /** Returns a short text of a body; a NUL would fail the query, and with it all others in the batch. */
 function textIn(body: unknown, field: string): string | undefined {
@@ -185,10 +185,10 @@ const isName = (text: string): boolean => text !== '' && text.length <= 300 && !
 const pathOf = (uri: string): string => uri.split('?', 1)[0] ?? uri;
 
 /**
- * Result of asking the cells about a caller: the id of an account; `nobody`: all cells responded, and none knows the
+ * Result of asking the cells about a caller: the id of an account; `unknown`: all cells responded, and none knows the
  * caller; `unsure`: not all cells responded, and none that did knows the caller.
  */
-type Answer = number | 'nobody' | 'unsure';
+type Answer = number | 'unknown' | 'unsure';
 
 /**
  * Time for which callers are collected before a cell is asked: this bounds the cost of unauthenticated clients, however
@@ -215,7 +215,7 @@ export function createCells(databases: ReadonlyMap<number, string>, log: Log, an
       const first = caller.kind === 'hash' ? await firstNumber(asked) : undefined;
       if (first !== undefined) return first;
       const answers = await Promise.all(asked);
-      return answers.find((answer) => typeof answer === 'number') ?? (answers.includes(null) ? 'unsure' : 'nobody');
+      return answers.find((answer) => typeof answer === 'number') ?? (answers.includes(null) ? 'unsure' : 'unknown');
     },
     has: (cell: number): boolean => databases.has(cell),
     /** Cells that did not respond the last time they were asked. */
@@ -238,7 +238,7 @@ function createReader({ cell, url, answerMs }: { cell: number; url: string; answ
 
   function note(silent: boolean, err?: unknown): void {
     if (silent !== isSilent)
-      log[silent ? 'error' : 'info']({ cell, err }, silent ? 'a cell does not answer' : 'a cell answers again');
+      log[silent ? 'error' : 'info']({ cell, err }, silent ? 'a cell does not respond' : 'a cell responds again');
     isSilent = silent;
     againAt = silent ? performance.now() + AGAIN_MS : 0;
   }
@@ -254,7 +254,7 @@ function createReader({ cell, url, answerMs }: { cell: number; url: string; answ
           found.set(`${kind} ${id}`, accountId);
     };
     try {
-      if (!(await endsWithin(ask(), answerMs))) throw new Error(`no answer within ${answerMs} ms`);
+      if (!(await endsWithin(ask(), answerMs))) throw new Error(`no response within ${answerMs} ms`);
       note(false);
       return callers.map(({ kind, id }) => found.get(`${kind} ${id}`));
     } catch (error) {

@@ -21,7 +21,7 @@ const MAX_BODY_BYTES = 64 * 1024;
 
 /**
  * Creates the listener for the requests of the proxy in front of the cells, and for /health/live and /health/ready. A
- * request is answered with 200 and the header X-Heliograph-Cell, or with 503 while the cell is not known.
+ * request gets a 200 and the header X-Heliograph-Cell, or a 503 while the cell is not known.
  */
 export function createDirectoryListener(deps: DirectoryDeps): RequestListener {
   return (request, response) => {

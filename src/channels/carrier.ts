@@ -102,7 +102,7 @@ export type Carrier = {
    */
   revoke?(message: Pick<Submission, 'messageId' | 'sender' | 'destination'>): Promise<boolean | null>;
   /**
-   * Shows the sender of a message that it was read, or that an answer is being written (WhatsApp, RCS). Resolves with
+   * Shows the sender of a message that it was read, or that a reply is being written (WhatsApp, RCS). Resolves with
    * false if the network rejects it, and with null without a conclusive response. Never rejects.
    */
   show?(sign: SignToPerson): Promise<boolean | null>;
@@ -236,7 +236,7 @@ export type Inbound = {
   readonly text: string;
   readonly concat: { readonly ref: number; readonly total: number; readonly seq: number } | null;
   readonly raw: Uint8Array;
-  /** Id of the message at an SMS carrier without callbacks, if it provides one. A repeat has the same id and octets. */
+  /** Id of the message at an SMS carrier without callbacks, if it provides one. A repeat has the same id and bytes. */
   readonly carrierId?: string;
   /** Details that only networks other than SMS provide. */
   readonly rich?: RichInbound;

@@ -34,7 +34,7 @@ function client(more: Partial<HttpClientOptions> = {}): (request: Partial<HttpRe
   return (request) => http.request({ method: 'POST', origin: '', path: '/', headers: {}, ...request });
 }
 
-test('an answer of any status has its headers and its complete body', async () => {
+test('a response of any status has its headers and its complete body', async () => {
   const origin = await serve((request, response) => {
     response.writeHead(418, { 'x-kind': 'teapot' });
     request.pipe(response);
@@ -56,7 +56,7 @@ test('a request says which program sends it, unless the caller does', async () =
   expect(agents).toEqual([expect.stringMatching(/^Heliograph\/\d+\.\d+\.\d+$/), 'facebookexternalua']);
 });
 
-test('a redirect is an answer and is not followed', async () => {
+test('a redirect is a response and is not followed', async () => {
   const paths: (string | undefined)[] = [];
   const origin = await serve(({ url }, response) => {
     paths.push(url);
@@ -94,7 +94,7 @@ test('a server that says Continue unasked is understood, in any pieces, over one
   expect([served, connections]).toEqual([pieces.length, 1]);
 });
 
-test('nothing counts as written when nobody listens', async () => {
+test('nothing counts as written when the port is closed', async () => {
   const server = createTcpServer();
   const { origin } = await listen(server);
   await new Promise((resolve) => server.close(resolve));
@@ -109,7 +109,7 @@ test('a connection that is cut after the request counts as written', async () =>
 test('the deadline covers a body that never ends', async () => {
   const origin = await serve((_, response) => void response.writeHead(200).write('drip'));
   const answer = await client({ timeoutMs: 50 })({ origin });
-  expect(answer).toEqual({ kind: 'failed', written: true, reason: 'no answer within 0.05 s' });
+  expect(answer).toEqual({ kind: 'failed', written: true, reason: 'no response within 0.05 s' });
 });
 
 test('a request that waits for a connection until its deadline was not written', async () => {
@@ -120,7 +120,7 @@ test('a request that waits for a connection until its deadline was not written',
   expect(second).toMatchObject({ kind: 'failed', written: false });
 });
 
-test('an answer that exceeds the limit fails', async () => {
+test('a response that exceeds the limit fails', async () => {
   const origin = await serve((_, response) => void response.end('x'.repeat(101)));
   expect(await client({ maxBytes: 100 })({ origin })).toMatchObject({ kind: 'failed', written: true });
   expect(await client({ maxBytes: 101 })({ origin })).toMatchObject({ kind: 'answered' });

@@ -215,7 +215,7 @@ function exchange(
   maxBytes: number,
 ): Promise<HttpAnswer> {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => fail(`no answer within ${timeoutMs / 1000} s`), timeoutMs);
+    const timer = setTimeout(() => fail(`no response within ${timeoutMs / 1000} s`), timeoutMs);
     let connection: Client | undefined;
     let controller: Dispatcher.DispatchController | undefined;
     let over = false;
@@ -252,7 +252,7 @@ function exchange(
       onResponseData(_, chunk) {
         bytes += chunk.length;
         chunks.push(chunk);
-        if (bytes > maxBytes) fail(`the answer exceeds ${maxBytes} bytes`, true);
+        if (bytes > maxBytes) fail(`the response exceeds ${maxBytes} bytes`, true);
       },
       onResponseEnd() {
         if (!over) end({ kind: 'answered', status: statusCode, headers: answered, body: joined(chunks, bytes) });

@@ -62,7 +62,7 @@ const InboundOrder = Type.Object({
 });
 
 /**
- * The structured content of an inbound message beside its text and its file: what a person pressed, chose, quoted or
+ * The structured content of an inbound message next to its text and its file: what a person pressed, chose, quoted or
  * shared. It has only the members that the message has, and texts are empty if the network omits them. It is stored
  * (`inbound_message.content`) and returned by the API in this form, so members are only ever added.
  */

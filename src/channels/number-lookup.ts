@@ -65,11 +65,11 @@ type ReadAnswer = (document: Document) => Extract<Found, { kind: 'answered' }>;
 function foundIn(answer: HttpAnswer, read: ReadAnswer): Found {
   if (answer.kind === 'failed') return failed(answer.reason);
   if (answer.status === 404) return { kind: 'answered', network: null, ported: null };
-  const reason = `the service answered ${answer.status}`;
+  const reason = `the service returned ${answer.status}`;
   if (answer.status === 400 || answer.status === 422) return { kind: 'failed', reason, isOfNumber: true };
   if (answer.status < 200 || answer.status > 299) return failed(reason);
   const document = toDocument(answer.body, answer.headers);
-  return document.json === undefined && document.text.trim() === '' ? failed('the answer is empty') : read(document);
+  return document.json === undefined && document.text.trim() === '' ? failed('the response is empty') : read(document);
 }
 
 function compileAnswer({ network, mcc, mnc, ported, portedIs = ['true'] }: LookupAnswer): ReadAnswer {

@@ -118,7 +118,7 @@ describe.each([
   ['that allows bursts of a quarter of a second', bucket],
   ['that counts by the second', perSecond],
 ])('a carrier %s', (_, policy) => {
-  test.each([5, 100])('has its changing limit found and kept, with answers after %i ms', (rttMs) => {
+  test.each([5, 100])('has its changing limit found and kept, with responses after %i ms', (rttMs) => {
     let limit = 80;
     const throttle = createThrottle(1000, () => undefined);
     const take = policy(() => limit);
@@ -218,6 +218,6 @@ test('refusals of one part in a hundred at random take only that share of the ra
     const agreed = bucket(() => 100);
     const limited: Throttle = { ...throttle, ready: () => throttle.ready() && agreed() };
     const { taken } = send(limited, () => chance() > share, 120, rttMs);
-    expect(taken / (120 * 100 * (1 - share)), `with answers after ${rttMs} ms`).toBeGreaterThan(0.9);
+    expect(taken / (120 * 100 * (1 - share)), `with responses after ${rttMs} ms`).toBeGreaterThan(0.9);
   }
 });

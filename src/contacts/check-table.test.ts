@@ -118,7 +118,7 @@ test('every fault of a row is reported, and the row comes back as it was', async
   ]);
 });
 
-test('an opt-out that names an unknown channel is a fault, also beside known channels', async () => {
+test('an opt-out that names an unknown channel is a fault, also next to known channels', async () => {
   const optOuts = ['SMS', 'sms; rcs', 'SMS, SMS', 'SMS, FOO', 'FOO;RCS', 'yes, SMS', 'SMSRCS'];
   const rows = optOuts.map((cell, i) => [`+39333123456${i}`, cell]);
   const fault = 'optedOut must be channels (SMS, RCS, WHATSAPP), true or false';

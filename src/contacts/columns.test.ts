@@ -90,7 +90,7 @@ test('names are recognised in twelve languages, unless another column or a custo
   expect(map(['phone', 'Telefon']).names).toEqual(['phoneNumber', 'Telefon#null']);
 });
 
-test('beside a first name in another language, a column called name is the last name', () => {
+test('next to a first name in another language, a column called name is the last name', () => {
   expect(map(['Vorname', 'Name', 'Telefon']).names).toEqual(['firstName', 'lastName', 'phoneNumber']);
   expect(map(['First name', 'Name', 'Phone']).names).toEqual(['firstName', 'fullName', 'phoneNumber']);
 });

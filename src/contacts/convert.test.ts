@@ -101,7 +101,7 @@ test('large files of one account do not keep the file of another one waiting', a
     await read(csvOf(rows), async (conversion) => {
       if (++written === 3) all.resolve();
       await all.promise;
-      // With limits of their own no file gets a thread that is loaded already.
+      // With other limits no file gets a thread that is loaded already.
       return readFile(accountId, conversion, { heap: { maxOldGenerationSizeMb: 256 } });
     });
     ended.push(name);
@@ -111,7 +111,7 @@ test('large files of one account do not keep the file of another one waiting', a
   expect(ended.at(-1)).toMatch(/of A$/);
 });
 
-test('a temporary file has no name, so nobody else can find it', async () => {
+test('a temporary file has no name, so no other program can find it', async () => {
   await using file = await openTemporaryFile(folder);
   await file.write('secret');
   expect(await readdir(join(folder, 'uploads'))).toEqual([]);

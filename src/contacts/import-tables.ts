@@ -311,7 +311,7 @@ function toCells(properties: readonly Property[]): string[] {
   return VCARD_COLUMNS.map((column) => found[column]?.trim() ?? '');
 }
 
-/** Numbers of a card that are read: nobody has more telephones. */
+/** Maximum numbers of a card that are read: no person has more telephones. */
 const MAX_NUMBERS = 10;
 
 /**

@@ -219,7 +219,7 @@ test('with an Idempotency-Key a file is imported once, and the response is repea
   expect((await upload('phone\n+393331234568\n', {}, { headers })).status).toBe(409);
 });
 
-test('an unknown field of the form is named in the answer, and strict handling refuses it', async () => {
+test('an unknown field of the form is named in the response, and strict handling refuses it', async () => {
   const listId = await createList();
   const strict = { prefer: 'handling=strict' };
   expect(await refuse('phone\n+393331234567', { listIds: listId }, { headers: strict })).toContain('listIds');

@@ -14,7 +14,7 @@ import { contactRoutes } from './routes.ts';
 import { insertContacts } from './store.ts';
 
 let made = 0;
-const { pool, app, account, stranger, newAccount, call, ...routes } = await openRoutes(
+const { pool, app, account, otherAccount, newAccount, call, ...routes } = await openRoutes(
   [apiKeyRoutes, listRoutes, contactRoutes],
   {
     base: `${PG}/contacts`,
@@ -115,7 +115,7 @@ describe('lists', () => {
     const [first, second] = [await list(), await list()];
     const id = await contact();
     await call('POST', '/list/contacts', { listIds: [first.id, second.id], contactIds: [id] });
-    const foreign = await list({}, stranger.apiKey);
+    const foreign = await list({}, otherAccount.apiKey);
     expect((await call('DELETE', `/list?ids=${first.id},${foreign.id},${first.id}`)).body).toEqual({
       deleted: 1,
       notFound: [foreign.id],
@@ -129,7 +129,7 @@ describe('lists', () => {
     expect((await call('GET', `/list?id=${first.id}`)).body.total).toBe(0);
     expect((await call('DELETE', `/list?ids=${first.id}`)).body).toEqual({ deleted: 0, notFound: [first.id] });
     expect([(await call('GET', `/${id}`)).status, await countOf(second.id)]).toEqual([200, 1]);
-    expect(await countOf(foreign.id, stranger.apiKey)).toBe(0);
+    expect(await countOf(foreign.id, otherAccount.apiKey)).toBe(0);
   });
 });
 
@@ -159,8 +159,8 @@ describe('associations', () => {
   });
 
   test('with unknown lists or contacts, or those of another account, are 400 naming all of them, and nothing is done', async () => {
-    const [mine, foreignList] = [await list(), await list({}, stranger.apiKey)];
-    const [own, foreign] = [await contact(), await contact(stranger.apiKey)];
+    const [mine, foreignList] = [await list(), await list({}, otherAccount.apiKey)];
+    const [own, foreign] = [await contact(), await contact(otherAccount.apiKey)];
     const { status, body } = await call('POST', '/list/contacts', {
       listIds: [mine.id, foreignList.id],
       contactIds: [own, foreign, 999_999_999],
@@ -172,7 +172,7 @@ describe('associations', () => {
         { field: 'contactIds', message: `unknown: ${[foreign, 999_999_999].sort((x, y) => x - y).join(', ')}` },
       ],
     ]);
-    expect([await countOf(mine.id), await countOf(foreignList.id, stranger.apiKey)]).toEqual([0, 0]);
+    expect([await countOf(mine.id), await countOf(foreignList.id, otherAccount.apiKey)]).toEqual([0, 0]);
   });
 
   test.for([
@@ -199,7 +199,7 @@ describe('associations', () => {
     const { id } = await list();
     const added = await call('POST', '/list/contacts', { listIds: [id], contactIds: [await contact()] });
     const path = `/list/contacts/${added.body.ids[0]}`;
-    expect((await call('DELETE', path, undefined, stranger.apiKey)).status).toBe(404);
+    expect((await call('DELETE', path, undefined, otherAccount.apiKey)).status).toBe(404);
     const answers = await Promise.all([call('DELETE', path), call('DELETE', path), call('DELETE', path)]);
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 404, 404]);
     expect(answers.find(({ status }) => status === 200)?.body).toEqual({ deleted: 1, notFound: [] });
@@ -280,7 +280,7 @@ describe('associations', () => {
 });
 
 test('an id of another account gets exactly the same response as an unknown id', async () => {
-  const foreign = await list({}, stranger.apiKey);
+  const foreign = await list({}, otherAccount.apiKey);
   for (const [method, path, body] of [
     ['GET', (id: number) => `/list/${id}`, undefined],
     ['PUT', (id: number) => `/list/${id}`, { name: 'x' }],

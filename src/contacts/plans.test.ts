@@ -60,7 +60,7 @@ test('a page by name is read in the order of the name index, without a sort of a
   expect(plan).toMatch(/Limit[\s\S]*Index Scan using contact_name on contact/);
 });
 
-test('a page of a list is read in the order of its own index', async () => {
+test('a page of a list is read in the order of the index of that list', async () => {
   const plan = await planOf((db) => listContacts(db, page({ listGroups: [[5]] })));
   expect(plan).toMatch(/Index (Only )?Scan using contact_list_member_name/);
   expect(plan).not.toContain('Seq Scan');

@@ -12,7 +12,7 @@ import { listRoutes } from './list-routes.ts';
 import { contactRoutes } from './routes.ts';
 
 let made = 0;
-const { pool, account, stranger, newAccount, call, ...routes } = await openRoutes([
+const { pool, account, otherAccount, newAccount, call, ...routes } = await openRoutes([
   apiKeyRoutes,
   listRoutes,
   contactRoutes,
@@ -160,7 +160,7 @@ describe('creating', () => {
       `The number belongs to contact ${id}`,
       [{ field: 'phoneNumber', message: `belongs to contact ${id}` }],
     ]);
-    expect(await create({ phoneNumber }, stranger.apiKey)).toMatchObject({ phoneNumber });
+    expect(await create({ phoneNumber }, otherAccount.apiKey)).toMatchObject({ phoneNumber });
   });
 
   test.for([
@@ -267,7 +267,7 @@ describe('changing', () => {
   });
 
   test('faults of an input for a contact of another account reveal nothing about that contact', async () => {
-    const { id } = await create({ email: 'a@example.com' }, stranger.apiKey);
+    const { id } = await create({ email: 'a@example.com' }, otherAccount.apiKey);
     const wrong = async (at: number) =>
       (await call('PUT', `/contacts/${at}`, { gender: 'X', email: null })).body.details;
     expect(await wrong(id)).toEqual(await wrong(999_999_999));
@@ -285,12 +285,12 @@ describe('changing', () => {
 
 describe('deleting', () => {
   test('returns how many were deleted and which did not exist; an id of another account does not exist', async () => {
-    const [a, b, foreign] = [await create(), await create(), await create({}, stranger.apiKey)];
+    const [a, b, foreign] = [await create(), await create(), await create({}, otherAccount.apiKey)];
     const { status, body } = await call('DELETE', `/contacts?ids=${a.id},${foreign.id},999999999,${a.id}`);
     expect([status, body]).toEqual([200, { deleted: 1, notFound: [foreign.id, 999_999_999].sort((x, y) => x - y) }]);
     expect((await call('GET', `/contacts/${a.id}`)).status).toBe(404);
     expect((await call('GET', `/contacts/${b.id}`)).status).toBe(200);
-    expect((await call('GET', `/contacts/${foreign.id}`, undefined, stranger.apiKey)).status).toBe(200);
+    expect((await call('GET', `/contacts/${foreign.id}`, undefined, otherAccount.apiKey)).status).toBe(200);
     const [entry] = await listAuditEntries(pool, {
       accountId: account.accountId,
       action: 'contact.delete',
@@ -539,12 +539,12 @@ describe('custom fields', () => {
     const put = (body: object, key = own.apiKey) => call('PUT', `/contacts/fields/${id}`, body, key);
     expect((await put({ type: 'number' })).status).toBe(400);
     expect((await put({ name: 'Other' })).status).toBe(409);
-    expect((await put({ name: 'city' }, stranger.apiKey)).status).toBe(404);
+    expect((await put({ name: 'city' }, otherAccount.apiKey)).status).toBe(404);
     expect(await put({ name: 'City' })).toMatchObject({ status: 200, body: { name: 'City', description: 'Where' } });
     const shown = async () => (await call('GET', `/contacts/${contact.id}`, undefined, own.apiKey)).body.customFields;
     expect(await shown()).toEqual({ City: 'Rome' });
     expect((await call('GET', '/contacts/fields', undefined, own.apiKey)).body).toHaveLength(2);
-    expect((await call('DELETE', `/contacts/fields/${id}`, undefined, stranger.apiKey)).status).toBe(404);
+    expect((await call('DELETE', `/contacts/fields/${id}`, undefined, otherAccount.apiKey)).status).toBe(404);
     expect((await call('DELETE', `/contacts/fields/${id}`, undefined, own.apiKey)).status).toBe(204);
     expect((await call('DELETE', `/contacts/fields/${id}`, undefined, own.apiKey)).status).toBe(404);
     expect(await shown()).toEqual({});
@@ -573,7 +573,7 @@ describe('consent', () => {
 });
 
 test('an id of another account gets exactly the same response as an unknown id', async () => {
-  const foreign = await create({}, stranger.apiKey);
+  const foreign = await create({}, otherAccount.apiKey);
   for (const [method, path, body] of [
     ['GET', '', undefined],
     ['PUT', '', { firstName: 'x' }],

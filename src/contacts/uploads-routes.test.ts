@@ -199,7 +199,7 @@ test('a row with a quote that is not closed, or in another encoding, costs no ot
   expect((await contacts()).map(({ fullName }) => fullName)).toEqual(['Anna', 'Bruno', 'Cità', 'Dora', 'Niccolò']);
 });
 
-test('a file that is imported is gone: it cannot be imported twice, and one that nobody imports is deleted', async () => {
+test('a file that is imported is gone: it cannot be imported twice, and one that is not imported is deleted', async () => {
   const { uploadId } = await send('phone\n+393331781527\n');
   await run(uploadId, {});
   expect((await client.request('POST', `${PATH}/uploads/${uploadId}/import`, { body: {} })).status).toBe(404);

@@ -155,8 +155,10 @@ test('reports of carriers correct the channels of a contact, and deliveries rest
     reachable,
   });
   const channels = async () => (await read(idOf(outcome)))?.channels;
-  const stranger = { ...of('RCS', false), phoneNumber: numberOf(99) };
-  await run((tx) => recordReachability(tx, [of('RCS', false), of('WHATSAPP', true), of('WHATSAPP', false), stranger]));
+  const unknownNumber = { ...of('RCS', false), phoneNumber: numberOf(99) };
+  await run((tx) =>
+    recordReachability(tx, [of('RCS', false), of('WHATSAPP', true), of('WHATSAPP', false), unknownNumber]),
+  );
   expect(await channels()).toBe(1);
   await run((tx) => recordReachability(tx, [of('RCS', true)]));
   expect(await channels()).toBe(3);
@@ -191,7 +193,7 @@ test('the operator sets limits and the country of an account', async () => {
   expect((await command('account', 'change', account, '--default-country', 'XX')).code).toBe(1);
 });
 
-test('the account of the first start has sample contacts with valid numbers that belong to nobody, a list and a test list', async () => {
+test('the account of the first start has sample contacts with valid numbers that are not in use, a list and a test list', async () => {
   await using fresh = await createTestDatabase();
   const demo = await createDemoAccount(fresh.pool);
   const own = demo?.accountId ?? 0;

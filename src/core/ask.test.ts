@@ -22,7 +22,7 @@ test('a line is asked for and shown at a terminal, one question after the other'
   expect(shown()).toContain('Credit [100]: ');
 });
 
-test('Ctrl-D ends a question as one that has no answer, and nothing is asked where nobody types', async () => {
+test('Ctrl-D ends a question without a reply, and nothing is asked without a terminal', async () => {
   const { stdin, ask, shown } = terminal();
   const asked = ask?.('Name: ');
   stdin.write('\u0004');

@@ -197,7 +197,7 @@ const SURE = 3;
 /** Every sixteenth batch waits even at its expected size, to learn whether that size still holds. */
 const PROBE_EVERY = 16;
 
-/** Gatherer of items into batches that nobody waits for. `S` is where they come from. */
+/** Gatherer of items into batches whose results are not awaited. `S` is the source of the items. */
 type Gatherer<S> = {
   /** Counts an item that has arrived. */
   add(source: S): void;
@@ -212,9 +212,9 @@ type Source = { count: number; lastAt: number; usual: number; repeated: number }
 
 /**
  * Creates a gatherer, which lets a batch grow until it is worth its statements: until it has 300 items, nothing has come
- * for `quietMs`, 50 ms are over, or somebody waits (`isAwaited`).
+ * for `quietMs`, 50 ms are over, or a caller waits (`isAwaited`).
  *
- * A source that sends no more until its items are answered, such as an SMSC with a small window, is not slowed: once
+ * A source that sends no more until its items get a response, such as an SMSC with a small window, is not slowed: once
  * three batches in a row have stopped growing at the same number of its items, a batch ends when that many are there.
  */
 export function createGatherer<S>(quietMs: number, isAwaited: () => boolean = () => false): Gatherer<S> {
@@ -335,12 +335,12 @@ const MAX_REST_MS = 50;
 let lastAt = Number.NEGATIVE_INFINITY;
 
 /** Records that this process accepts or sends a single message, such as a one-time code, for which a user waits. */
-export function noteSingle(): void {
+export function recordSingleSend(): void {
   lastAt = performance.now();
 }
 
 /** Returns true if this process accepted or sent a single message within the last second. */
-export const hasSingles = (): boolean => performance.now() - lastAt < RECENT_MS;
+export const isSendingSingles = (): boolean => performance.now() - lastAt < RECENT_MS;
 
 /**
  * Rests for as long as a piece of bulk work took that began at `beganAt` (`performance.now()`), at most 50 ms, while
@@ -348,11 +348,11 @@ export const hasSingles = (): boolean => performance.now() - lastAt < RECENT_MS;
  * immediately.
  */
 export async function yieldToSingles(beganAt: number): Promise<void> {
-  if (hasSingles()) await delay(Math.min(performance.now() - beganAt, MAX_REST_MS));
+  if (isSendingSingles()) await delay(Math.min(performance.now() - beganAt, MAX_REST_MS));
 }
 
 /** Returns the size of a piece of bulk work: a quarter of `size` while single messages are sent. */
-export const bulkSize = (size: number): number => (hasSingles() ? Math.ceil(size / 4) : size);
+export const bulkSize = (size: number): number => (isSendingSingles() ? Math.ceil(size / 4) : size);
 
 /**
  * Waits for `work`, up to `ms`, and resolves with true if it has ended. Rejects as `work` does; later results are

@@ -84,7 +84,7 @@ export function addOperation(
     for (const [at, field] of args.entries()) values.set(field, readArgument(field, given[at]));
     for (const field of options) values.set(field, await readOption(secrets, field, flags));
     const answer = await perform((find) => requestOf(operation, { values, fixed, find }));
-    // The function stands beside the schema of the response.
+    // The function stands next to the schema of the response.
     report(answer, (shown) => describeAnswer(shown, columns), isFine(answer as never));
   });
 }

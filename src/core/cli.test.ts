@@ -109,7 +109,7 @@ describe('account', () => {
     expect(await actorOf({ authorization: `Basic ${basic}` })).toMatchObject({ accountId: made['accountId'] });
   });
 
-  test('a second account of the same name gets a username of its own, and the name alone no longer says which', async () => {
+  test('a second account of the same name gets another username, and the name alone no longer identifies one', async () => {
     const first = await runJson('account', 'create', '--name', 'Twin');
     const second = await runJson('account', 'create', '--name', 'Twin');
     expect(first['username']).toBe('twin');
@@ -211,10 +211,10 @@ describe('errors', () => {
     expect(stdout).toContain('--json');
   });
 
-  test('a database that does not answer is explained in one sentence', async () => {
+  test('a database that does not respond is explained in one sentence', async () => {
     const { code, stdout, stderr } = await run(['account', 'list'], { DATABASE_URL: 'postgres://u:p@127.0.0.1:1/x' });
     expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toMatch(/^Database: x at 127.0.0.1:1\nNothing answers at the address in DATABASE_URL.*\n$/);
+    expect(stderr).toMatch(/^Database: x at 127.0.0.1:1\nNothing responds at the address in DATABASE_URL.*\n$/);
   });
 });
 

@@ -46,7 +46,7 @@ test('without any variable the program serves this machine only, with its own da
       tlsPort: undefined,
       tls: undefined,
       passedTags: new Set(),
-      strangersPerMinute: 120,
+      unboundPerMinute: 120,
     },
     dataDir: resolve('data'),
     databaseUrl: undefined,
@@ -84,7 +84,7 @@ test('every variable reaches its setting', () => {
     SMPP_PORT: '2775',
     SMPP_TLS_PORT: '3550',
     SMPP_PASSED_TLVS: '0x1401,0x000d',
-    SMPP_STRANGERS_PER_MINUTE: '30',
+    SMPP_UNBOUND_PER_MINUTE: '30',
     WORKER_PORT: '9090',
     DATA_DIR: '/srv/heliograph',
     DATABASE_URL: 'postgresql://u:p@db/x',
@@ -142,7 +142,7 @@ test('every variable reaches its setting', () => {
       tlsPort: 3550,
       tls: { certFile: '/etc/cert.pem', keyFile: '/etc/key.pem' },
       passedTags: new Set([0x1401, 0x000d]),
-      strangersPerMinute: 30,
+      unboundPerMinute: 30,
     },
     dataDir: '/srv/heliograph',
     databaseUrl: 'postgresql://u:p@db/x',
@@ -284,7 +284,7 @@ describe('listening beyond this machine', () => {
 });
 
 describe('SMPP with TLS', () => {
-  test('may have a certificate of its own', () => {
+  test('may have its own certificate', () => {
     const own = { SMPP_TLS_CERT: '/c', SMPP_TLS_KEY: '/k', TLS_CERT: '/a', TLS_KEY: '/b' };
     expect(loadConfig(own).smpp.tls).toEqual({ certFile: '/c', keyFile: '/k' });
   });

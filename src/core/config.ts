@@ -61,7 +61,7 @@ const isSetting = (node: SettingTree | Setting<unknown>): node is Setting<unknow
 
 function readAll<T extends SettingTree>(tree: T, read: (setting: Setting<unknown>) => unknown): Values<T> {
   const values = Object.entries(tree).map(([name, node]) => [name, isSetting(node) ? read(node) : readAll(node, read)]);
-  // Each name has the value of its own setting, which fromEntries() cannot express.
+  // Each name has the type of its setting, which fromEntries() cannot express.
   return Object.fromEntries(values) as Values<T>;
 }
 

@@ -24,7 +24,7 @@ function connect(guard: Guard): Promise<TLSSocket> {
 
 const open = createGuard({ allowedBlocks: ['127.0.0.1'], ports: [], resolve: async () => ['127.0.0.1'] });
 
-test('HTTP/2 is not offered, because its answers are not bounded here', async () => {
+test('HTTP/2 is not offered, because its responses are not bounded here', async () => {
   const socket = await connect(open);
   expect(socket.alpnProtocol).toBe('http/1.1');
   socket.destroy();

@@ -9,6 +9,6 @@ test.each([
   ['name;note\nAnna;x, y, z\nBert;\n', ';'],
   ['phoneNumber\n+391\n', ','],
   ['"a;b;c",d\n"e;f;g",h\n', ','],
-])('the delimiter is told from the first lines: %j', (text, delimiter) => {
+])('the delimiter is recognised from the first lines: %j', (text, delimiter) => {
   expect(detectDelimiter(text)).toBe(delimiter);
 });

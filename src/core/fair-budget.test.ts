@@ -38,7 +38,7 @@ test('callers who hold the most make room for one who holds less, their newest h
   expect(held()).toBe(10);
 });
 
-test('nobody makes room for a caller who would hold as much', () => {
+test('no holder makes room for a caller who would hold as much', () => {
   const { take, cuts } = budgetOfTen();
   for (let n = 0; n < 10; n++) take(`caller ${n}`);
   expect(take('another')).toBe('all');
@@ -52,7 +52,7 @@ test('what cannot be cut stays', () => {
   expect(budget.held()).toBe(4);
 });
 
-test('nobody is cut for a caller who could not be served anyway', () => {
+test('no holder is cut for a caller who could not be served anyway', () => {
   const { take, cuts } = budgetOfTen();
   for (const caller of ['a', 'b', 'c']) take(caller, 3);
   expect(take('d', 2)).toBeTypeOf('function');

@@ -1,7 +1,7 @@
 /** Characters without a shape: format characters (general category Cf) and variation selectors. */
 const INVISIBLE = /[\p{Cf}\p{Variation_Selector}]/gu;
 
-/** Removes characters that nobody sees or types: programs and phones add them when a text is copied. */
+/** Removes characters that are neither seen nor typed: programs and phones add them when a text is copied. */
 export const withoutInvisible = (text: string): string => text.replace(INVISIBLE, '');
 
 /** The dot that stays over the i of a lower-cased capital İ. Composed letters with a dot, such as ż, do not have it. */

@@ -68,7 +68,7 @@ test('a batch ends after 50 ms although items keep coming', async () => {
   expect(tookMs()).toBe(50);
 });
 
-test('a batch ends at once when somebody waits for it', async () => {
+test('a batch ends immediately when a caller waits for it', async () => {
   let isAwaited = false;
   const gatherer = createGatherer<number>(QUIET_MS, () => isAwaited);
   add(gatherer, 1, 1);
@@ -97,7 +97,7 @@ async function windows(gatherer: Gatherer<number>, size: number, count: number):
 }
 
 test.each([1, 2, 10])(
-  'a source that stops after %i items until they are answered waits for three batches, then for each sixteenth',
+  'a source that stops after %i items until they get a response waits for three batches, then for each sixteenth',
   async (size) => {
     const took = await windows(createGatherer<number>(QUIET_MS), size, 47);
     const waited = took.flatMap((ms, n) => (ms === QUIET_MS ? [n] : []));
@@ -106,7 +106,7 @@ test.each([1, 2, 10])(
   },
 );
 
-test('a source that stops beside one that never does is not slowed by it', async () => {
+test('a source that stops next to one that never does is not slowed by it', async () => {
   const gatherer = createGatherer<number>(QUIET_MS);
   const batch = async (): Promise<number | null> => {
     gatherer.add(7);

@@ -38,14 +38,14 @@ test('one taken key fails the whole transaction with a recognisable error', asyn
   ).toBe(false);
 });
 
-test('the answer to a request that changed nothing does not replace an existing one', async () => {
+test('the response to a request that changed nothing does not replace an existing one', async () => {
   await db.insertAnswers(pool, [row('a')]);
   await db.insertFreeAnswers(pool, [{ ...row('a'), answer: Buffer.from('later') }, row('b')]);
   const found = await db.listAnswers(pool, [row('a'), row('b'), row('c')]);
   expect(found.map(({ answer }) => answer.toString()).toSorted()).toEqual(['answer to a of 1', 'answer to b of 1']);
 });
 
-test('answers are found by account and key together', async () => {
+test('responses are found by account and key together', async () => {
   await db.insertAnswers(pool, [row('a'), row('a', 2), row('b', 2)]);
   const wanted = [row('a', 2), row('b'), row('b', 2)];
   const names = (found: readonly db.Key[]) => found.map(({ accountId, key }) => `${accountId} ${key}`).toSorted();
@@ -62,7 +62,7 @@ test('a key is held until its transaction ends, by one of two requests, and per 
   await transaction(pool, (tx) => db.claimKey(tx, row('a')));
 });
 
-test('answers are deleted after 24 hours, the oldest first and in batches', async () => {
+test('responses are deleted after 24 hours, the oldest first and in batches', async () => {
   await db.insertAnswers(
     pool,
     ['a', 'b', 'c', 'd'].map((key) => row(key)),

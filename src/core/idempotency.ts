@@ -80,7 +80,7 @@ function unsealAnswer(secretKey: SecretKey, row: Key & { readonly answer: Buffer
 
 /** Deletes stored responses after 24 hours. */
 export const idempotencyTasks = ({ pool }: { readonly pool: Pool }): Task[] => [
-  { name: 'old answers', work: untilIdle(() => deleteOldAnswers(pool, { limit: 10_000 }), MINUTE_MS) },
+  { name: 'old responses', work: untilIdle(() => deleteOldAnswers(pool, { limit: 10_000 }), MINUTE_MS) },
 ];
 
 /** An Idempotency-Key and the account that chose it. */

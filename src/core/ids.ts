@@ -66,14 +66,14 @@ const MARK_AT = 32;
 /** Decision of the caller of a single message about its trace, as the byte before the last one. */
 const TRACE_MARKS = { follow: 'f1', ignore: 'f0' } as const;
 export type TraceMark = keyof typeof TRACE_MARKS;
-/** The same byte of a message that came by SMPP. Of other single messages, one in 256 has it by chance. */
+/** The same byte of a message that came over SMPP. Of other single messages, one in 256 has it by chance. */
 const SMPP = 'd5';
 
 /**
  * Returns a new id for a message that is sent alone, such as a one-time code: its last byte is 00. This makes it
  * recognisable by the id alone, and no row of the message needs another column. One other id in 256 ends so too: it may
  * decide the order of work, never its result. In the same way `mark` is in the byte before: the caller's decision about
- * its trace, or that the message came by SMPP.
+ * its trace, or that the message came over SMPP.
  */
 export function newSingleId(mark?: TraceMark | 'smpp'): string {
   writeId();
@@ -92,7 +92,7 @@ export function traceMarkOf(id: string): TraceMark | null {
 }
 
 /**
- * Returns true if an id may be that of a message that came by SMPP: no other message need be looked up when something
+ * Returns true if an id may be that of a message that came over SMPP: no other message need be looked up when something
  * happens to it. True for one other single message in 256, so it never decides the result of work.
  */
 export const isSmppId = (id: string): boolean => id.startsWith(SMPP, MARK_AT) && id.endsWith(SINGLE);

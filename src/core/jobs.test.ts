@@ -167,7 +167,7 @@ test('a job replaces the one with its key, also while that runs', async () => {
   expect([done, ends, await waiting()]).toEqual([['second', 'third'], [false, true], []]);
 });
 
-test('only jobs that nobody has begun can be cancelled', async () => {
+test('only jobs that have not begun can be cancelled', async () => {
   await add('now', { key: 'a' });
   const jobs = { accountId: 1, keys: ['a'] };
   expect(await note.cancel(pool, { ...jobs, accountId: 2 })).toBe(0);

@@ -81,7 +81,7 @@ describe('while a server cannot be reached', () => {
       log.error({ err: refused(5432) }, 'no claim');
       for (let i = 0; i < 2; i++) log.warn({ err: new Error('division by zero') }, 'no claim');
       for (let i = 0; i < 2; i++) log.warn({ reason: String(refused(5432)) }, 'no claim');
-      for (let i = 0; i < 2; i++) log.warn({ reason: 'The carrier answered 503' }, 'no claim');
+      for (let i = 0; i < 2; i++) log.warn({ reason: 'The carrier returned 503' }, 'no claim');
     });
     expect(lines).toHaveLength(11);
   });

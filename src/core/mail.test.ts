@@ -127,7 +127,7 @@ test('beyond this machine nothing is sent without TLS', async () => {
 });
 
 describe('a recipient gets no more than', () => {
-  test('three mails an hour and ten a day, whoever sends them at the same time', async () => {
+  test('three mails an hour and ten a day, from all senders together', async () => {
     expect(await countQueued(20, (n) => ({ accountId: 1 + (n % 25) }))).toBe(3);
     await database.pool.query(
       `UPDATE mail_budget SET taken_at = ARRAY(SELECT t - interval '1 hour' FROM unnest(taken_at) t)`,
@@ -180,7 +180,7 @@ test('an account that has used up its own budget uses up no recipient', async ()
   expect(await countQueued(5, () => ({ accountId: 12 }))).toBe(3);
 });
 
-test('a mail that nobody waits for is dropped and counted when its budget is used up', async () => {
+test('a mail that is not awaited is dropped and counted when its budget is used up', async () => {
   await countQueued(3, () => ({ kind: 'notice' }));
   const usedUp = await transaction(database.pool, (tx) =>
     mailOrDrop(tx, { secretKey, log: silentLog }, mailWith({ kind: 'notice' })),

@@ -197,7 +197,7 @@ function failureOf(error: unknown): MailFailure {
 type MailDeps = { readonly mailer: Mailer; readonly secretKey: SecretKey; readonly log: Log };
 type Deps = Omit<MailDeps, 'mailer'> & { readonly config: Pick<Config, 'mail'>; readonly pool: Pool };
 
-/** Forgets the budgets of mails that nobody has used for a day. */
+/** Forgets the mail budgets that were not used for a day. */
 export const mailTasks = ({ pool }: Pick<Deps, 'pool'>): Task[] => [
   { name: 'unused mail budgets', work: every(HOUR_MS, () => deleteUnusedBudgets(pool)) },
 ];

@@ -163,7 +163,7 @@ function send(agent: Agent, request: Dispatcher.DispatchOptions, deadlineMs: num
       settle(
         answer && (reason === null || (answer.status >= 200 && answer.status < 300))
           ? { kind: 'answered', ...answer, body: textOf(kept), durationMs }
-          : { kind: 'failed', reason: reason ?? 'the answer has no status', durationMs },
+          : { kind: 'failed', reason: reason ?? 'the response has no status', durationMs },
       );
     }
     /** Ends the request and closes its connection, which cannot be reused unless the response is read to its end. */
@@ -171,7 +171,7 @@ function send(agent: Agent, request: Dispatcher.DispatchOptions, deadlineMs: num
       end(reason);
       controller?.abort(new Error('cut'));
     }
-    const timer = setTimeout(() => cut(`no complete answer within ${deadlineMs / 1000} s`), deadlineMs);
+    const timer = setTimeout(() => cut(`no complete response within ${deadlineMs / 1000} s`), deadlineMs);
 
     agent.dispatch(request, {
       onRequestStart(started) {
@@ -180,7 +180,7 @@ function send(agent: Agent, request: Dispatcher.DispatchOptions, deadlineMs: num
       },
       onResponseStart(_, status, headers) {
         if (status >= 200) answer = { status, retryAfterMs: retryAfterOf(headers['retry-after']) };
-        else if (++interim > MAX_INTERIM_ANSWERS) cut('too many interim answers');
+        else if (++interim > MAX_INTERIM_ANSWERS) cut('too many interim responses');
       },
       onResponseData(_, chunk) {
         if (bodyBytes < KEPT_BODY_BYTES) kept.push(chunk.subarray(0, KEPT_BODY_BYTES - bodyBytes));

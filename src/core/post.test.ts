@@ -59,7 +59,7 @@ describe('a good receiver', () => {
     expect(receiver.connections()).toBe(before);
   });
 
-  test('may send any number of answers over one connection: the limit is per answer', async () => {
+  test('may send any number of responses over one connection: the limit is per response', async () => {
     receiver.answer({ body: 'x'.repeat(16_000) });
     await poster.post(request());
     const before = receiver.connections();
@@ -103,13 +103,13 @@ describe('a bad receiver', () => {
     async (manner) => {
       receiver.answer({ manner });
       const hasty = makePoster({ deadlineMs: 300 });
-      expect(await hasty.post(request())).toEqual(failed('no complete answer within 0.3 s'));
+      expect(await hasty.post(request())).toEqual(failed('no complete response within 0.3 s'));
     },
   );
 
   test.each([
     ['header bomb', 'the headers of the response are too long'],
-    ['interim answers', 'too many interim answers'],
+    ['interim responses', 'too many interim responses'],
     ['close', 'the connection was closed before the response was complete'],
     ['garbage', 'the response is not valid HTTP'],
   ] as const)('with %s fails with the reason in words', async (manner, reason) => {
@@ -165,11 +165,11 @@ describe('what is not called', () => {
     expect(await lost.post(request())).toEqual(failed('the host does not resolve'));
   });
 
-  test('a host whose name server never answers, at the deadline', async () => {
+  test('a host whose name server never responds, at the deadline', async () => {
     const resolve = () => new Promise<never>(() => undefined);
     const guard = createGuard({ allowedBlocks: [], ports: [receiver.port], resolve });
     const slow = makePoster({ guard, deadlineMs: 300 });
-    expect(await slow.post(request())).toEqual(failed('no complete answer within 0.3 s'));
+    expect(await slow.post(request())).toEqual(failed('no complete response within 0.3 s'));
   });
 
   test('a server whose certificate is not trusted, or is for another host', async () => {

@@ -46,10 +46,10 @@ const BLOCKS: [first: string, last: string, before: string, after: string][] = [
   ['3fff::', '3fff:fff:ffff:ffff:ffff:ffff:ffff:ffff', '3ffe:ffff::', '3fff:1000::'],
 ];
 test.each(BLOCKS)(
-  '%s to %s may not be dialled, and nothing beside it is taken for it',
+  '%s to %s may not be dialled, and nothing next to it is taken for it',
   (first, last, before, after) => {
     expect([first, last].map(isPublic)).toEqual([false, false]);
-    for (const beside of [before, after]) if (beside !== '') expect(isPublic(beside), beside).toBe(true);
+    for (const neighbour of [before, after]) if (neighbour !== '') expect(isPublic(neighbour), neighbour).toBe(true);
   },
 );
 

@@ -47,7 +47,7 @@ test('DNS gives all texts of a name, long ones in one piece, and none for a name
   });
 });
 
-test('nothing is cached: the next answer may differ', async () => {
+test('nothing is cached: the next response may differ', async () => {
   const answers = [['192.0.2.1'], ['192.0.2.2']];
   let asked = 0;
   await using server = await startNameServer(() => answers[Math.floor(asked++ / 2)] ?? []);
@@ -69,7 +69,7 @@ test('localhost and the names below it are this machine, without a query', async
   for (const name of ['localhost', 'LOCALHOST.', 'a.localhost']) expect(await resolve(name)).toEqual(['127.0.0.1']);
 });
 
-test('without name servers of its own it asks those of the machine', async () => {
+test('without configured name servers it asks those of the machine', async () => {
   // RFC 6761: no name server may know this name, and a machine without any has another of these codes.
   await expect(createResolve()('receiver.invalid')).rejects.toMatchObject({
     code: expect.stringMatching(/^E(NOTFOUND|NODATA|SERVFAIL|REFUSED|CONNREFUSED|TIMEOUT|CANCELLED)$/),

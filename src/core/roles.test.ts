@@ -13,7 +13,7 @@ test('an admin manages all roles', () => {
     expect(() => requireAuthority({ role: 'admin', operations: scopesOfRole('admin') }, role)).not.toThrow();
 });
 
-test('nobody grants a right that is not their own, and the refusal names the scopes that are lacking', () => {
+test('a user cannot grant rights that they lack, and the error names the scopes that are lacking', () => {
   const manager = { role: 'manager', operations: scopesOfRole('manager') } as const;
   for (const role of ['viewer', 'sender', 'manager'] as const)
     expect(() => requireAuthority(manager, role)).not.toThrow();

@@ -118,7 +118,7 @@ test('what is not UTF-8, too long, or no file is refused by name, and an endless
   await expect(readerOn().reader.ofPair('apiKey', '@/dev/zero')).rejects.toThrow('apiKey: must have at most 64 KiB');
 });
 
-test('nobody is asked where nothing is to be asked', async () => {
+test('no prompt is shown where nothing is to be entered', async () => {
   const { reader, shown } = readerOn(terminal('secret\r').stdin);
   const options = { required: true, mayAsk: false };
   await expect(reader.ofOption({}, '--password', options)).rejects.toThrow('--password: is required');

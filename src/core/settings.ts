@@ -229,8 +229,8 @@ export const SETTINGS = {
       help: 'Comma-separated tags of optional parameters that submits of SMPP customers pass on to SMPP carriers, in hexadecimal: 0x1401,0x000d. Tags that the gateway itself writes or reads are not allowed.',
       parse: tlvTags,
     },
-    strangersPerMinute: {
-      env: 'SMPP_STRANGERS_PER_MINUTE',
+    unboundPerMinute: {
+      env: 'SMPP_UNBOUND_PER_MINUTE',
       default: '120',
       help: 'Connections to the SMPP server that one network (an IPv4 address, an IPv6 /64) may open in a minute without binding; beyond that they are closed immediately, before TLS. All networks without a bind so far may together open 20 times as many. Each process counts for itself; 0 means unlimited.',
       parse: integer(0, 1_000_000),

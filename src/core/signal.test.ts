@@ -13,7 +13,7 @@ test('a raise ends the current wait', async () => {
   await waiting;
 });
 
-test('a raise while nobody waits is kept: the next wait ends at once', async () => {
+test('a raise without a waiter is kept: the next wait ends immediately', async () => {
   const signal = createSignal();
   signal.raise();
   await signal.wait(NEVER_MS);

@@ -31,7 +31,7 @@ test('in a turn of the event loop only one slice is worked on, however much work
   expect(new Set(slices).size).toBe(6);
 });
 
-test('whoever waits for a turn longest goes on first', async () => {
+test('the longest waiter for a turn goes on first', async () => {
   const order: string[] = [];
   const goOn = async (name: string): Promise<void> => {
     await nextTurn();

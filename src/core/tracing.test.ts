@@ -100,7 +100,7 @@ test('the messages of a caller who does not record its trace, and those that the
   expect(await off.begin('webhook', { accountId: 7, messageId: newSingleId() })).toBeNull();
 });
 
-test('without the database the stages of other messages are recorded, and nobody is held up', async () => {
+test('without the database the stages of other messages are recorded, and no message is delayed', async () => {
   const { tracing, spans } = traced({ findContexts: () => Promise.reject(new Error('no database')) });
   const own = newSingleId();
   tracing.record({ ...stageOf(newSingleId('follow')), name: 'submit' });

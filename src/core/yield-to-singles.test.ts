@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { beforeEach, expect, test, vi } from 'vitest';
-import { bulkSize, hasSingles, noteSingle, yieldToSingles } from './background.ts';
+import { bulkSize, isSendingSingles, recordSingleSend, yieldToSingles } from './background.ts';
 
 /** Later than any single message that other tests in this process have recorded. */
 let ms = performance.now() + 3_600_000;
@@ -10,12 +10,12 @@ beforeEach(() => {
 });
 
 test('within a second of a single message, work in bulk is done in quarters; otherwise as a whole', () => {
-  expect([hasSingles(), bulkSize(1000)]).toEqual([false, 1000]);
-  noteSingle();
+  expect([isSendingSingles(), bulkSize(1000)]).toEqual([false, 1000]);
+  recordSingleSend();
   ms += 900;
-  expect([hasSingles(), bulkSize(1000)]).toEqual([true, 250]);
+  expect([isSendingSingles(), bulkSize(1000)]).toEqual([true, 250]);
   ms += 101;
-  expect([hasSingles(), bulkSize(1000)]).toEqual([false, 1000]);
+  expect([isSendingSingles(), bulkSize(1000)]).toEqual([false, 1000]);
 });
 
 test('work in bulk rests after a single message, and goes on at once when there was none', async () => {
@@ -23,7 +23,7 @@ test('work in bulk rests after a single message, and goes on at once when there 
   const work = yieldToSingles(ms - 40).then(() => order.push('work'));
   await nextTurn().then(() => order.push('others'));
   await work;
-  noteSingle();
+  recordSingleSend();
   const rested = yieldToSingles(ms - 40).then(() => order.push('work'));
   await nextTurn().then(() => order.push('others'));
   await rested;

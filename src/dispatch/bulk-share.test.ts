@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createBulkShare } from './pacing.ts';
 
-/** A share whose clock is moved by hand, after 10,000 messages that were answered within a second. */
+/** A share whose clock is moved by hand, after 10,000 messages that got a response within a second. */
 function shareAt10PerMs(answerMs: number) {
   let ms = 0;
   const share = createBulkShare(() => ms);
@@ -15,15 +15,15 @@ function shareAt10PerMs(answerMs: number) {
   return share;
 }
 
-test('before anything was answered, a hundred may be under way', () => {
+test('before anything got a response, a hundred may be under way', () => {
   expect(createBulkShare(() => 0).maxUnderWay()).toBe(100);
 });
 
-test('a fast carrier gets as many as it answers within 25 ms', () => {
+test('a fast carrier gets as many as it responds to within 25 ms', () => {
   expect(shareAt10PerMs(3).maxUnderWay()).toBe(250);
 });
 
-test('a carrier whose answers take long gets as many as it answers in twice that time', () => {
+test('a carrier whose responses take long gets as many as it responds to in twice that time', () => {
   expect(shareAt10PerMs(100).maxUnderWay()).toBeGreaterThan(1800);
 });
 

@@ -48,7 +48,7 @@ test('a code does not wait for a claim of bulk whose messages are being read', a
   expect(carrier.submitted).toEqual([...codes, ...bulk]);
 });
 
-test('what one claim has taken is not put back when the one beside it fails', async () => {
+test('what one claim has taken is not put back when the one next to it fails', async () => {
   const bulk = await queueMessages(pool, { priority: 1, count: 20 });
   const { reads, load } = heldReads();
   const carrier = createScriptedCarrier({ window: 50 });
@@ -81,7 +81,7 @@ test('what one claim has taken is not put back when the one beside it fails', as
   expect(carrier.submitted).toEqual([...more, code, ...bulk]);
 });
 
-test('no more codes are claimed beside a claim of bulk than may wait here, and the others when these are written', async () => {
+test('no more codes are claimed next to a claim of bulk than may wait here, and the others when these are written', async () => {
   await queueMessages(pool, { priority: 1, count: 20 });
   const { promise: isRead, resolve: read } = Promise.withResolvers<void>();
   let isReading = false;

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { Carrier } from '../channels/carrier.ts';
-import { createSignal, noteSingle } from '../core/background.ts';
+import { createSignal, recordSingleSend } from '../core/background.ts';
 import { endsOf, int, rowsOf, uuids } from '../core/db/columns.ts';
 import { as, columns, type Db, exec, many, plainArray, type RowOf, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
@@ -161,7 +161,7 @@ export function createClaims(deps: ClaimDeps, pump: Claimer): Claims {
    * row.
    */
   async function loadChunks(chunks: readonly db.Chunk[]): Promise<void> {
-    if (chunks.some(isUrgent)) noteSingle();
+    if (chunks.some(isUrgent)) recordSingleSend();
     const loaded = await deps.load(chunks);
     for (const [i, chunk] of chunks.entries()) {
       const jobs = (loaded[i] ?? []).filter((job) => job !== undefined);

@@ -226,7 +226,7 @@ type Orphan = Awaited<ReturnType<typeof db.claimOrphanChunks>>[number];
 
 const STOPPED = {
   kind: 'unknown',
-  text: 'the worker stopped before the answer was recorded',
+  text: 'the worker stopped before the response was recorded',
   carrierIds: [],
 } as const;
 

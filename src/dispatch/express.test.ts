@@ -84,7 +84,7 @@ const idOf = (verdict: Verdict | undefined): string => (verdict?.kind === 'accep
 const idsOf = (verdicts: readonly Verdict[]): string[] => verdicts.map(idOf);
 const drafts = (count: number, more: Partial<Draft> = {}): Draft[] => Array.from({ length: count }, () => draft(more));
 
-/** Answers that the test gives one by one, in the order of the submissions. */
+/** Responses that the test gives one by one, in the order of the submissions. */
 function heldAnswers() {
   const waiting: (() => void)[] = [];
   const script = ({ messageId }: { messageId: string }): Promise<Outcome> =>
@@ -241,7 +241,7 @@ test('a message whose commit was stored although its response was lost is sent o
   await untilOpen(pump);
 });
 
-test('while a transaction may still store a chunk, nobody gives up looking for it', async () => {
+test('while a transaction may still store a chunk, the search for it goes on', async () => {
   const { express, pump } = await processOn(createScriptedCarrier());
   const { chunk, jobs } = newChunk(2);
   const client = await pool.connect();
@@ -317,7 +317,7 @@ function resubmitting(): Lookups {
   return { ...tables, findRoute: (...question) => ({ ...tables.findRoute(...question), onUnknown: 'resubmit' }) };
 }
 
-test('bulk does not pass the queue, and a code beside it does', async () => {
+test('bulk does not pass the queue, and a code next to it does', async () => {
   const { script, waiting, answerOne } = heldAnswers();
   const carrier = createScriptedCarrier({ window: 20, script });
   const { accept, pump, counts } = await processOn(carrier);

@@ -63,7 +63,7 @@ type LanePump = {
 };
 
 /**
- * Creates the lane of a pump. It is closed while single sends wait, in memory or in the queue, so that nobody overtakes
+ * Creates the lane of a pump. It is closed while single sends wait, in memory or in the queue, so that no message overtakes
  * them: as soon as the window or the rate is used up, all of them wait in the queue, where accounts take turns.
  */
 export function createLane(pump: LanePump): Lane & { reserved(): number } {

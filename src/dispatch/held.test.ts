@@ -177,7 +177,7 @@ test('the last outcomes finish a chunk, also when they come in one batch with th
   expect(finishedBy(settled)).toEqual([1]);
 });
 
-test('a chunk that is no longer held is not dropped in place of another one', () => {
+test('dropping a chunk that is no longer held drops no other one', () => {
   const { held, found } = holding(chunk(1), chunk(2));
   const first = found(1);
   held.drop(first);

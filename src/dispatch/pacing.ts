@@ -91,7 +91,7 @@ type BulkShare = {
 
 /**
  * Creates the share of one connection. A carrier responds in turn: behind a window of 2,000, which takes it 0.2 s, a
- * one-time code waits for 0.2 s. So there may be as many under way as the carrier answers within 25 ms, or within twice
+ * one-time code waits for 0.2 s. So there may be as many under way as the carrier responds to within 25 ms, or within twice
  * its shortest response time if that is longer, and always a hundred.
  */
 export function createBulkShare(now: () => number = () => performance.now()): BulkShare {

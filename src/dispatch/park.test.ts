@@ -28,7 +28,7 @@ const campaignsOf = async (): Promise<(number | null)[]> =>
     (r) => r.id,
   );
 
-test('parked chunks of a campaign are claimed by nobody and never due, until they return to their former time', async () => {
+test('parked chunks of a campaign are not claimed and never due, until they return to their former time', async () => {
   const later = new Date(Date.now() + 3_600_000);
   await queueMessages(pool, { ...CAMPAIGN, count: 3, size: 2 });
   await queueMessages(pool, { ...CAMPAIGN, availableAt: later });

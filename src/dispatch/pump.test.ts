@@ -14,7 +14,7 @@ import { listChunks, listUnknownIds, queueMessages, statesOf } from '../../test/
 import { reset } from '../../test/support/reset.ts';
 import { until } from '../../test/support/until.ts';
 import type { Outcome } from '../channels/carrier.ts';
-import { hasSingles } from '../core/background.ts';
+import { isSendingSingles } from '../core/background.ts';
 import { createPool } from '../core/db/pool.ts';
 import { exec, many, one, sql } from '../core/db/query.ts';
 import { silentLog } from '../core/log.ts';
@@ -53,7 +53,7 @@ function pumpOn(carrier: ScriptedCarrier, more: Partial<PumpDeps> = {}): Pump {
 const queueEmpty = (deadlineMs?: number): Promise<boolean> =>
   until('the queue is empty', async () => (await listChunks(pool)).length === 0, deadlineMs);
 
-/** Answers that the test gives one by one, in the order of the submissions. */
+/** Responses that the test gives one by one, in the order of the submissions. */
 function heldAnswers() {
   const waiting: (() => void)[] = [];
   const script = ({ messageId }: { messageId: string }): Promise<Outcome> =>
@@ -107,7 +107,7 @@ describe('outcomes', () => {
     const outcomes: Outcome[] = [
       { kind: 'accepted', carrierIds: ['id'] },
       { kind: 'refused', status: 'UNDELIVERABLE', code: 'ESME_RINVDSTADR', text: 'no such number', carrierIds: [] },
-      { kind: 'unknown', text: 'no answer', carrierIds: [] },
+      { kind: 'unknown', text: 'no response', carrierIds: [] },
     ];
     const outcomeOf = (id: string): Outcome => outcomes[ids.indexOf(id) % 3] as Outcome;
     const carrier = createScriptedCarrier({ window: 50, script: ({ messageId }) => outcomeOf(messageId) });
@@ -200,7 +200,7 @@ describe('outcomes', () => {
     expect(covered).toEqual(left.map(() => true));
   });
 
-  test('a message for later waits for its time and is woken by nobody', async () => {
+  test('a message for later waits for its time and causes no wake-up', async () => {
     const [id] = await queueMessages(pool, { availableAt: new Date(Date.now() + 150) });
     const carrier = createScriptedCarrier();
     pumpOn(carrier);
@@ -238,7 +238,7 @@ describe('retries', () => {
     );
   });
 
-  test('a carrier that answers "later" of one message for ever gets it sixty times, then it is refused in its words', async () => {
+  test('a carrier that responds "later" to one message for ever gets it sixty times, then it is rejected in its words', async () => {
     const [id = ''] = await queueMessages(pool, {});
     const carrier = createScriptedCarrier({ script: () => retry(0, true) });
     pumpOn(carrier);
@@ -270,7 +270,7 @@ describe('failover', () => {
     carrierIds: [],
   };
 
-  test('what one connection refuses for its own reasons goes to the next, which is woken; its answer is the outcome', async () => {
+  test('what one connection refuses for its own reasons goes to the next, which is woken; its response is the outcome', async () => {
     const ids = await queueMessages(pool, { count: 20, alternates: [2, 3] });
     const first = createScriptedCarrier({
       script: ({ messageId }) => (ids.indexOf(messageId) % 2 === 0 ? SUBMIT_FAILED : accepted(messageId)),
@@ -330,7 +330,7 @@ describe('failover', () => {
 
   test('an unknown outcome stays where it is, whatever the route says', async () => {
     const ids = await queueMessages(pool, { count: 5, alternates: [2] });
-    pumpOn(createScriptedCarrier({ script: () => ({ kind: 'unknown', text: 'no answer', carrierIds: [] }) }));
+    pumpOn(createScriptedCarrier({ script: () => ({ kind: 'unknown', text: 'no response', carrierIds: [] }) }));
     await queueEmpty();
     expect(await listUnknownIds(pool)).toEqual(new Set(ids));
   });
@@ -339,7 +339,7 @@ describe('failover', () => {
     const [id = ''] = await queueMessages(pool, { alternates: [2] });
     await exec(pool, sql`UPDATE dispatch_chunk SET on_unknown = 'resubmit'`);
     const first = createScriptedCarrier({
-      script: (_, time) => (time === 1 ? { kind: 'unknown', text: 'no answer', carrierIds: [] } : SUBMIT_FAILED),
+      script: (_, time) => (time === 1 ? { kind: 'unknown', text: 'no response', carrierIds: [] } : SUBMIT_FAILED),
     });
     pumpOn(first);
     await queueEmpty();
@@ -347,7 +347,7 @@ describe('failover', () => {
     expect((await statesOf(pool, [id])).get(id)).toMatchObject({ status: STATUS.REJECTED, attempts: 2 });
   });
 
-  test('a commit whose answer was lost moves nothing twice', async () => {
+  test('a commit whose response was lost moves nothing twice', async () => {
     await using relay = await startLostAnswers(connectionString);
     const own = createPool(relay.connectionString, { max: 2, applicationName: 'pump', log: silentLog });
     const ids = await queueMessages(pool, { count: 40, alternates: [2] });
@@ -381,7 +381,7 @@ test('freed slots and turns do not ask a queue again that was empty, a wake does
   await until('all are written', () => waiting.length === ids.length);
   for (let left = ids.length - 4; left >= 0; left -= 4) {
     while (waiting.length > left) answerOne();
-    await until('they have their answers', () => pump.counts().inFlight === left);
+    await until('they have their responses', () => pump.counts().inFlight === left);
   }
   await queueEmpty();
   expect(queries.mock.calls.filter(([asked]) => JSON.stringify(asked).includes('WITH due AS')).length).toBeLessThan(4);
@@ -393,7 +393,7 @@ test('freed slots and turns do not ask a queue again that was empty, a wake does
 });
 
 describe('order', () => {
-  test('a code does not wait for an answer to bulk: a tenth of the window is kept for it', async () => {
+  test('a code does not wait for a response to bulk: a tenth of the window is kept for it', async () => {
     const bulk = await queueMessages(pool, { priority: 1, count: 40 });
     const { script, waiting } = heldAnswers();
     const carrier = createScriptedCarrier({ window: 20, script });
@@ -407,7 +407,7 @@ describe('order', () => {
 
   test('a code does not wait for a large commit of outcomes of bulk', async () => {
     // During single sends bulk is written in smaller pieces.
-    await until('no single send is recent', () => !hasSingles());
+    await until('no single send is recent', () => !isSendingSingles());
     const bulk = await queueMessages(pool, { priority: 1, count: 600 });
     const lock = await pool.connect();
     onTestFinished(() => lock.release());
@@ -534,7 +534,7 @@ describe('failures of the database', () => {
     expect([...states.values()].filter((state) => state.status === STATUS.ACCEPTED)).toHaveLength(ids.length);
   });
 
-  test('a commit whose answer was lost is made good: outcomes stay, and what is to be retried is queued once', async () => {
+  test('a commit whose response was lost is made good: outcomes stay, and what is to be retried is queued once', async () => {
     await using relay = await startLostAnswers(connectionString);
     const own = createPool(relay.connectionString, { max: 2, applicationName: 'pump', log: silentLog });
     const ids = await queueMessages(pool, { count: 40 });
@@ -676,7 +676,7 @@ describe('stop', () => {
     expect([...carrier.submitted, ...next.submitted]).toEqual(ids);
   });
 
-  test('what the carrier never answers is listed as unknown, within the deadline', async () => {
+  test('what the carrier never responds to is listed as unknown, within the deadline', async () => {
     const ids = await queueMessages(pool, { count: 3 });
     const carrier = createScriptedCarrier({ window: 3, script: () => new Promise(() => undefined) });
     const pump = pumpOn(carrier);

@@ -6,7 +6,7 @@ import {
   bulkSize,
   createGatherer,
   createSignal,
-  hasSingles,
+  isSendingSingles,
   SMALL_BATCH,
   type Task,
   yieldToSingles,
@@ -100,7 +100,7 @@ export function startPump(deps: PumpDeps): Pump {
   const perSecond = (): number => Math.ceil(bucket.perSecond()) || Number.POSITIVE_INFINITY;
   /** Returns how much of the window may be used: more at a time would only keep single sends waiting. */
   const usableWindow = (): number =>
-    Math.min(carrier.room() + inFlight, hasSingles() ? bulkShare.maxUnderWay() : Number.POSITIVE_INFINITY);
+    Math.min(carrier.room() + inFlight, isSendingSingles() ? bulkShare.maxUnderWay() : Number.POSITIVE_INFINITY);
   /** Returns how many messages should be waiting in memory; with fewer, more are claimed. */
   const lowWatermark = (): number => Math.max(1, Math.min(usableWindow(), perSecond()));
 
@@ -108,7 +108,8 @@ export function startPump(deps: PumpDeps): Pump {
    * Returns how many of these free slots bulk would need to keep the carrier too busy, while single sends share the
    * connection.
    */
-  const keptForSingles = (free: number): number => (hasSingles() ? free - (bulkShare.maxUnderWay() - inFlight) : 0);
+  const keptForSingles = (free: number): number =>
+    isSendingSingles() ? free - (bulkShare.maxUnderWay() - inFlight) : 0;
 
   /** Returns how many slots are free, and not taken by messages whose intent or outcome is not committed. */
   const freeSlots = (): number =>

@@ -132,7 +132,7 @@ test('the outcome of an earlier attempt does not settle the attempt in doubt', a
   await rescue();
   expect((await statesOf(database.pool, [id])).get(id)).toMatchObject({ status: STATUS.UNKNOWN, attempts: 2 });
   const row = await one<{ reason: string }>(database.pool, sql`SELECT reason FROM unknown_outcome`);
-  expect(row.reason).toBe('the worker stopped before the answer was recorded');
+  expect(row.reason).toBe('the worker stopped before the response was recorded');
 });
 
 test('a message that a route sends once more after a crash stays with its connection, which may have it already', async () => {

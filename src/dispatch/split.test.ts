@@ -24,7 +24,7 @@ function pacesBySender(held: Set<string>) {
 }
 const everyThird = (ids: readonly string[], from: number): string[] => ids.filter((_, n) => n % 3 === from);
 
-test('a sender that must wait holds back nobody else of its chunk, and goes on when it may', async () => {
+test('a sender that must wait does not hold back the rest of its chunk, and goes on when it may', async () => {
   const held = new Set(['A']);
   const ids = await queueMessages(pool, { count: 300, senders: ['A', 'B', 'C'] });
   const carrier = createScriptedCarrier({ paceOf: pacesBySender(held) });

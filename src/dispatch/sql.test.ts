@@ -134,7 +134,7 @@ describe('claimChunks', () => {
     expect(taken.length + left.length).toBe(40);
   });
 
-  test('waits for nobody: what another transaction holds is passed over', async () => {
+  test('does not wait: rows locked by another transaction are skipped', async () => {
     await db.insertChunks(pool, [chunk(), chunk()]);
     await transaction(pool, async (tx) => {
       await exec(tx, sql`SELECT FROM dispatch_chunk ORDER BY id LIMIT 1 FOR UPDATE`);
@@ -311,7 +311,7 @@ describe('moveChunksElsewhere', () => {
     expect([first, second, other].map((c) => rounds.get(c.ids[0] ?? ''))).toEqual([2, 3, 0]);
   });
 
-  test('moves the most urgent first, and counts the tries anew', async () => {
+  test('moves the most urgent first, and counts the tries from zero', async () => {
     await db.insertChunks(pool, [chunk({ alternates: [2] }), chunk({ alternates: [2], priority: 0 })]);
     await exec(pool, sql`UPDATE dispatch_chunk SET tries = 1`);
     expect(await moveFrom([1], [2], 1)).toBe(1);
@@ -343,7 +343,7 @@ test('a retry comes in its old turn, with its attempts, and not before its delay
   expect(await claim(all)).toMatchObject([{ round: 5, attempt: 3, ids: list }]);
 });
 
-test('the next due chunk is told in milliseconds, and null when none waits for its time', async () => {
+test('the wait for the next due chunk is in milliseconds, and null when none waits for its time', async () => {
   await db.insertChunks(pool, [chunk()]);
   expect(await db.findNextDueMs(pool, { connectionId: 1 })).toBeNull();
   await db.insertChunks(

@@ -29,7 +29,7 @@ import {
 } from '../core/db/query.ts';
 import { isOwnerAlive } from '../core/db/worker-session.ts';
 
-/** Action for a message that was written and never answered: it is held for a receipt, or sent once more. */
+/** Action for a message that was written and never got a response: it is held for a receipt, or sent once more. */
 export type OnUnknown = 'hold' | 'resubmit';
 
 /** Messages of one account that are queued together for one connection. */

@@ -64,7 +64,7 @@ test('the sixtieth "later" of the last connection is a refusal', () => {
 });
 
 test('a message that the carrier accepted, or may have accepted, never moves', () => {
-  const unknown: Outcome = { kind: 'unknown', text: 'no answer', carrierIds: [] };
+  const unknown: Outcome = { kind: 'unknown', text: 'no response', carrierIds: [] };
   const accepted: Outcome = { kind: 'accepted', carrierIds: ['a'] };
   for (const outcome of [unknown, accepted])
     expect(verdictOf(outcome, chunk({ tries: 9 }))).toEqual({ outcome, elsewhere: false });

@@ -26,7 +26,7 @@ test('the listeners of the connection are called at once, those of others and re
   expect(heard).toEqual(['one']);
 });
 
-test('other processes are told which connection has work', async () => {
+test('other processes learn which connection has work', async () => {
   const heard = await otherProcess();
   createWaker(database.pool).wake(17);
   await expect.poll(() => heard).toEqual(['17']);

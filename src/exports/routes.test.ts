@@ -18,12 +18,12 @@ const SECRET_KEY = createSecretKey(Buffer.alloc(32, 0x5e));
 
 let program: TestProgram;
 let client: Client;
-let stranger: NewAccount & { client: Client };
+let otherClient: NewAccount & { client: Client };
 beforeAll(async () => {
   program = await startTestProgram();
   ({ client } = program);
   const other = await createAccount(program.pool, { name: 'Other', plan: 'unlimited', ratePerMinute: 0 });
-  stranger = { ...other, client: program.clientOf(other.apiKey) };
+  otherClient = { ...other, client: program.clientOf(other.apiKey) };
   await client.send({ phoneNumber: '+393331234567', message: 'Hello', simulation: true });
 });
 afterAll(() => program[Symbol.asyncDispose]());
@@ -35,7 +35,7 @@ const span = {
 };
 async function ask(path: string, body: object, by = client): Promise<Job> {
   const { status, body: job } = await by.request('POST', path, { body });
-  if (status !== 202) throw new Error(`answered ${status}: ${JSON.stringify(job)}`);
+  if (status !== 202) throw new Error(`returned ${status}: ${JSON.stringify(job)}`);
   return job as Job;
 }
 const find = async (id: string, by = client): Promise<Job> => (await by.request('GET', `${PATH}/${id}`)).body as Job;
@@ -58,7 +58,7 @@ async function fetchLink(
   return { status: answer.status, text, headers: answer.headers };
 }
 
-test('a list of exports has the number of many contacts in place of their ids', async () => {
+test('a list of exports has the number of many contacts instead of their ids', async () => {
   const account = await createAccount(program.pool, { name: 'Large', plan: 'unlimited', ratePerMinute: 0 });
   const large = program.clientOf(account.apiKey);
   const request = (count: number) => JSON.stringify({ contactIds: Array.from({ length: count }, (_, i) => i + 1) });
@@ -174,7 +174,7 @@ test('the list shows the newest export first, without links', async () => {
   const { body } = await client.request('GET', `${PATH}?limit=1`);
   expect(body).toMatchObject({ page: 0, limit: 1, data: [{ exportId: job.exportId, status: 'COMPLETED' }] });
   expect((body as { data: object[] }).data[0]).not.toHaveProperty('downloadUrl');
-  expect(await stranger.client.request('GET', PATH)).toMatchObject({ body: { data: [], total: 0 } });
+  expect(await otherClient.client.request('GET', PATH)).toMatchObject({ body: { data: [], total: 0 } });
 });
 
 test('exports of contacts and reports contain what the request names', async () => {
@@ -229,7 +229,7 @@ test.each<[string, object, string[]]>([
 test('the export of another account is unknown to every route', async () => {
   const { exportId } = await made();
   for (const method of ['GET', 'POST', 'DELETE'] as const) {
-    const answers = [exportId, newId()].map((id) => stranger.client.request(method, `${PATH}/${id}`));
+    const answers = [exportId, newId()].map((id) => otherClient.client.request(method, `${PATH}/${id}`));
     const [own, unknown] = await Promise.all(answers);
     expect([own?.status, unknown?.status]).toEqual([404, 404]);
   }
@@ -283,13 +283,13 @@ test('requests with the same Idempotency-Key create one export', async () => {
 });
 
 test('an account cannot have more than a thousand waiting exports', async () => {
-  const { accountId } = stranger;
+  const { accountId } = otherClient;
   await exec(
     program.pool,
     sql`INSERT INTO export (account_id, type, format, status, filters)
         SELECT ${accountId}, 'HISTORY', 'csv', 'PENDING', '{}' FROM generate_series(1, 1000)`,
   );
-  const answer = await stranger.client.request('POST', HISTORY, { body: span });
+  const answer = await otherClient.client.request('POST', HISTORY, { body: span });
   expect(answer).toMatchObject({ status: 429, body: { retryAfter: 60 } });
 });
 

@@ -54,7 +54,7 @@ function ask(child: ChildProcess, request: Request): Promise<Reply> {
   const { promise, resolve, reject } = Promise.withResolvers<Reply>();
   const onExit = (): void => reject(badFile('cannot be read: decoding it crashes'));
   const onMessage = (message: unknown): void =>
-    isReply(message) ? resolve(message) : reject(new Error('the decoder answered something else'));
+    isReply(message) ? resolve(message) : reject(new Error('the decoder sent something else'));
   const timer = setTimeout(() => child.kill('SIGKILL'), TIMEOUT_MS);
   child.on('exit', onExit).on('error', reject).on('message', onMessage);
   // Sending to a process that is ending fails; then `exit` follows.

@@ -23,12 +23,12 @@ const links = createMediaLinks({ links: signer, publicUrl: 'https://media.exampl
 let folder: string;
 let storage: Storage;
 let accountId: number;
-let strangerId: number;
+let otherAccountId: number;
 beforeAll(async () => {
   folder = await temporaryFolder('heliograph-media-');
   storage = createLocalStorage(folder);
   ({ accountId } = await createAccount(pool, { name: 'Acme', plan: 'unlimited' }));
-  ({ accountId: strangerId } = await createAccount(pool, { name: 'Other', plan: 'unlimited' }));
+  ({ accountId: otherAccountId } = await createAccount(pool, { name: 'Other', plan: 'unlimited' }));
 });
 afterAll(async () => {
   await rm(folder, { recursive: true });
@@ -70,7 +70,7 @@ test('a file to send has a URL for its account only, the same for an hour and va
   } as const;
   expect(signer.verify(request, new Date('2026-09-02T10:59:59Z'))).toEqual({ ok: true, accountId, version: 1 });
   expect(signer.verify(request, new Date('2026-09-02T11:00:00Z'))).toMatchObject({ reason: 'expired' });
-  expect(await mediaForSend(pool, links, { accountId: strangerId, id, now: NOW })).toBeUndefined();
+  expect(await mediaForSend(pool, links, { accountId: otherAccountId, id, now: NOW })).toBeUndefined();
 });
 
 test('a file that was never added is deleted, and one that was added stays', async () => {
@@ -93,7 +93,7 @@ test('a received file is stored unchanged, with the type of its content', async 
   expect((await buffer(await storage.get(row?.fileKey ?? ''))).equals(jpeg)).toBe(true);
   const found = await listMediaLinks(pool, links, { accountId, ids: [stored.id, 999_999], now: NOW });
   expect([...found.keys()]).toEqual([stored.id]);
-  expect((await listMediaLinks(pool, links, { accountId: strangerId, ids: [stored.id], now: NOW })).size).toBe(0);
+  expect((await listMediaLinks(pool, links, { accountId: otherAccountId, ids: [stored.id], now: NOW })).size).toBe(0);
   expect(await mediaForSend(pool, links, { accountId, id: stored.id, now: NOW })).toBeUndefined();
 });
 

@@ -63,7 +63,7 @@ async function follow(url: string, headers: Record<string, string> = {}, method 
   return { ...answer, text: String(answer.body) };
 }
 
-test('an unknown field of the form is named in the answer', async () => {
+test('an unknown field of the form is named in the response', async () => {
   const { body } = await uploaded('a.png', { fields: { folder: 7 } });
   expect(body).toMatchObject({ folderId: null, warnings: ['unknown field folder: did you mean folderId?'] });
 });
@@ -152,7 +152,7 @@ test('a link opens the picture and its thumbnail without credentials, with heade
   expect([thumbnail.status, thumbnail.headers.get('content-type')]).toEqual([200, 'image/jpeg']);
 });
 
-test('a link serves ranges and HEAD, and answers 304 to a valid copy', async () => {
+test('a link serves ranges and HEAD, and returns 304 to a valid copy', async () => {
   const { body } = await upload('clip.mp4', Uint8Array.from(makeMp4({ data: Buffer.from('abcdefghij') })));
   const url = textOf(body, 'url');
   const [whole, head] = [await follow(url), await follow(url, {}, 'HEAD')];

@@ -179,7 +179,7 @@ describe('what is accepted', () => {
     expect(woken).toEqual([1]);
   });
 
-  test('keeps its octets when it is binary', async () => {
+  test('keeps its bytes when it is binary', async () => {
     const binary = { udh: Buffer.from('0605040b8423f0', 'hex'), data: Buffer.from([0, 1, 34, 92, 255]) };
     await accept.one(actor(), draft({ body: '', binary }));
     const row = await one<{ udh: Buffer; data: Buffer }>(pool, sql`SELECT udh, binary_body AS data FROM message`);
@@ -338,7 +338,7 @@ describe('what is refused', () => {
 });
 
 describe('a statement that fails', () => {
-  test('stores nothing of its request, wakes nobody, and does not harm the next request', async () => {
+  test('stores nothing of its request, causes no wake-up, and does not harm the next request', async () => {
     await exec(pool, sql`ALTER TABLE dispatch_chunk ADD CONSTRAINT no_more CHECK (size < 0) NOT VALID`);
     onTestFinished(() => exec(pool, sql`ALTER TABLE dispatch_chunk DROP CONSTRAINT IF EXISTS no_more`).then(() => {}));
     await expect(accept.many(actor(), [draft({ clientId: 'a' }), ...numbered(5)])).rejects.toThrow('no_more');
@@ -352,7 +352,7 @@ describe('a statement that fails', () => {
 });
 
 describe('a client id', () => {
-  test('used again with the same content gives the first answer and sends nothing', async () => {
+  test('used again with the same content gives the first response and sends nothing', async () => {
     const long = draft({ clientId: 'a', body: 'x'.repeat(200) });
     const first = await accept.one(actor(), long);
     expect(await accept.one(actor(), long)).toEqual(first);

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Pool } from 'pg';
 import type { Actor } from '../core/actor.ts';
-import { mapInSlices, noteSingle, yieldToSingles } from '../core/background.ts';
+import { mapInSlices, recordSingleSend, yieldToSingles } from '../core/background.ts';
 import { type Db, exec, sql } from '../core/db/query.ts';
 import { burst, groupCommit, inTurn, isLockTimeout, transaction } from '../core/db/transaction.ts';
 import { AccountAway } from '../core/errors.ts';
@@ -230,7 +230,7 @@ export function createAccept(deps: AcceptDeps): Accept {
 
   return {
     async one(actor, draft, idempotency) {
-      noteSingle();
+      recordSingleSend();
       const prepared = (await preparing(actor, [draft]))(draft);
       if (prepared.kind === 'refused') {
         // A key may be held by another request of the account.

@@ -83,7 +83,7 @@ test('more than 10,000 destinations are too many, in however many messages', asy
 });
 
 describe('a globalId', () => {
-  test('makes a repeated request send nothing, cost nothing and get the first answer', async () => {
+  test('makes a repeated request send nothing, cost nothing and get the first response', async () => {
     const id = await createAccountWithCredit(pool, 100);
     const first = await sendBulk(deps, actor(id), bulk());
     expect(await sendBulk(deps, actor(id), bulk())).toEqual(first);
@@ -99,7 +99,7 @@ describe('a globalId', () => {
     expect(await messagesOf(id)).toBe(2);
   });
 
-  test('counts once when many requests come at the same time: one stores, the others wait for its answer', async () => {
+  test('counts once when many requests come at the same time: one stores, the others wait for its response', async () => {
     const id = await createAccountWithCredit(pool, 1000);
     const answers = await Promise.all(Array.from({ length: 8 }, () => sendBulk(deps, actor(id), bulk())));
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
@@ -115,7 +115,7 @@ describe('a globalId', () => {
     expect(await readBooks(pool, id)).toMatchObject({ available: 5, frozen: 10 });
   });
 
-  test('stores refusals too: more credit does not change the answer', async () => {
+  test('stores refusals too: more credit does not change the response', async () => {
     const id = await createAccountWithCredit(pool, 0);
     const first = await sendBulk(deps, actor(id), bulk());
     await exec(pool, sql`UPDATE credit_balance SET unlimited = true WHERE account_id = ${id}`);
@@ -123,7 +123,7 @@ describe('a globalId', () => {
     expect(first.accepted).toBe(0);
   });
 
-  test('keeps its answer when the schedule of the request has passed', async () => {
+  test('keeps its response when the schedule of the request has passed', async () => {
     const id = await createAccountWithCredit(pool, 100);
     const scheduling = new Date(time.getTime() + 60_000).toISOString();
     const scheduled = bulk({ messages: bulk().messages.map((message) => ({ ...message, scheduling })) });

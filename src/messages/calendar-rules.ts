@@ -134,13 +134,13 @@ export const CALENDAR_RULES: readonly CalendarRule[] = [
     source: 'https://help.getvero.com/vero-2/articles/sms-quiet-hours-compliance',
   },
   {
-    // No law: what carriers' customers are told.
+    // No law: carriers state this to their customers.
     places: ['GB', 'BE'],
     weekdays: '09:00-20:00',
     source: 'https://support.ometria.com/hc/en-gb/articles/19820202385437-SMS-country-specific-marketing-compliance',
   },
   {
-    // No law: what carriers' customers are told.
+    // No law: carriers state this to their customers.
     places: ['DE', 'IE', 'NL', 'NZ'],
     weekdays: '08:00-20:00',
     source: 'https://kb.zap.co.uk/docs/a-guide-to-sms-quiet-hours/',

@@ -57,7 +57,7 @@ const MAX_ROUNDS = 100;
 
 /**
  * Returns the next moment at which a message to a place may be sent, and the rule that holds it until then; null if it
- * may be sent at the instant itself. The one decision about hours: sends, previews, goals and campaigns ask it. Where a
+ * may be sent at the instant itself. The one decision about hours: sends, previews, audiences and campaigns ask it. Where a
  * number does not show in which of several time zones its person lives, all of them must allow it. Pure.
  */
 export function holdOf(place: Place, limits: Limits, at: Date): Hold | null {
@@ -163,7 +163,7 @@ const LAWS = new Map(
   CALENDAR_RULES.flatMap((rule) => rule.places.map((place) => [place, lawOf(place, rule)] as const)),
 );
 
-/** Finds the rule of a state, or else of its country; numbers that show no state may have a rule of their own. */
+/** Finds the rule of a state, or else of its country; numbers that show no state may have a separate rule. */
 function findLaw(country: string, area: string): Limit | null {
   const region = findArea(area)?.region ?? `${country}-?`;
   return LAWS.get(region) ?? LAWS.get(country) ?? null;

@@ -133,14 +133,14 @@ async function receipts(): Promise<unknown[]> {
   return [...inbox.flatMap((batch) => batch.receipts), ...parked.sort((a, b) => a.id - b.id).map((row) => row.receipt)];
 }
 
-test('the handshake of Meta is answered with its challenge, and only with the right token', async () => {
+test('the handshake of Meta gets its challenge, and only with the right token', async () => {
   const { status, body, headers } = await shakeHands('hello-meta');
   expect([status, body]).toEqual([200, '1158']);
   expect(headers.get('content-type')).toBe('text/plain; charset=utf-8');
   expect((await shakeHands('hello')).status).toBe(403);
 });
 
-test('the handshake of Google is answered with its secret, and only with our client token', async () => {
+test('the handshake of Google gets its secret, and only with our client token', async () => {
   const hello = (clientToken: string) => post('rcs/google', JSON.stringify({ clientToken, secret: '1234567890' }), {});
   expect(await hello(CLIENT_TOKEN)).toMatchObject({ status: 200, body: '1234567890' });
   expect((await hello('another token')).status).toBe(401);
@@ -201,7 +201,7 @@ test.each([
   expect([await receipts(), await inbounds()]).toEqual([[], []]);
 });
 
-test('a signature is valid for the exact octets: a changed octet is 401', async () => {
+test('a signature is valid for the exact bytes: a changed byte is 401', async () => {
   const text = whatsappBody({ messages: [textOf('wamid.5', 'pay 10')] });
   const answer = await postWhatsapp(text.replace('pay 10', 'pay 99'), signWhatsapp(text, APP_SECRET));
   expect(answer.status).toBe(401);
@@ -226,8 +226,8 @@ test('connections of one app get what is about their accounts, whichever of thei
     await assignSender(program.pool, { ...sender, connectionId: id });
   };
   const before = whatsappBody({ messages: [textOf('wamid.early', 'early')] }, { waba: '600', number: '206' });
-  const stranger = whatsappBody({ messages: [textOf('wamid.never', 'never')] }, { waba: '700', number: '306' });
-  for (const body of [before, stranger]) expect((await postWhatsapp(body)).status).toBe(200);
+  const unknownMessage = whatsappBody({ messages: [textOf('wamid.never', 'never')] }, { waba: '700', number: '306' });
+  for (const body of [before, unknownMessage]) expect((await postWhatsapp(body)).status).toBe(200);
   expect(await inbounds()).toEqual([]);
   expect(await many(program.pool, sql`SELECT owner, sender FROM unclaimed_callback ORDER BY id`)).toEqual([
     { owner: '600', sender: '206' },

@@ -69,7 +69,7 @@ function registerKind(scope: App, deps: KindDeps, kind: ConnectionKind): void {
     const receiver = receiverOf(request);
     return receiver !== undefined && deps.known.has(receiver, request.ip);
   };
-  const config = { stranger: true, isKnownCaller };
+  const config = { unauthenticated: true, isKnownCaller };
   const onRequest = (request: FastifyRequest, _reply: unknown, done: HookHandlerDoneFunction): void =>
     done(receiverOf(request) ? undefined : new AppError('not_found'));
   if (verification)

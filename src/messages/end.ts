@@ -116,7 +116,7 @@ function toReplaced({ moves, expiredAt: at }: EndGroup): NewEvent[] {
 }
 
 /**
- * True if messages may be on the list of unknown outcomes: never answered, or RCS messages that may have been revoked.
+ * True if messages may be on the list of unknown outcomes: never got a response, or RCS messages that may have been revoked.
  */
 const mayBeInDoubt = ({ moved, held, channel }: EndGroup): boolean => held || (moved && (channel & REVOCABLE) !== 0);
 

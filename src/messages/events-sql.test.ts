@@ -47,7 +47,7 @@ test('texts are read as they were written, except for a NUL', async () => {
   });
 });
 
-test('an event has the time of its transaction, unless it has one of its own', async () => {
+test('an event has the time of its transaction, unless it states another', async () => {
   const id = newId();
   const earlier = new Date('2026-11-21T10:00:00.123Z');
   const before = Date.now();

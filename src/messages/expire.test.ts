@@ -39,7 +39,7 @@ beforeEach(async () => {
 });
 
 const ACCEPTED: Outcome = { kind: 'accepted', carrierIds: ['C1'] };
-const UNKNOWN: Outcome = { kind: 'unknown', text: 'no answer', carrierIds: [] };
+const UNKNOWN: Outcome = { kind: 'unknown', text: 'no response', carrierIds: [] };
 const now = (): Date => new Date();
 const inMs = (ms: number) => (): Date => new Date(Date.now() + ms);
 
@@ -56,7 +56,7 @@ async function queued(more: Partial<NewMessage> = {}): Promise<string> {
   return message.id;
 }
 
-/** The same, and the carrier has answered. */
+/** The same, and the carrier has responded. */
 async function submitted(outcome: Outcome, more: Partial<NewMessage> = {}): Promise<string> {
   const id = await queued(more);
   const [chunk] = await claimChunks(pool, { connectionId: 1, owner: 1, messages: 1, belowPriority: 9 });
@@ -104,8 +104,8 @@ describe('deadlines', () => {
 
   test.each([
     ['the carrier took and said no more of', ACCEPTED],
-    ['the carrier never answered', UNKNOWN],
-  ])('end as EXPIRED what %s; nobody pays for it', async (_, outcome) => {
+    ['the carrier never responded to', UNKNOWN],
+  ])('end as EXPIRED what %s; it costs nothing', async (_, outcome) => {
     const id = await submitted(outcome, { refundUndelivered: true });
     await due(id);
     expect(await expireDeadlines(pool, now)).toBe(1);

@@ -132,7 +132,7 @@ const FALLBACK_MESSAGE = columns({
   /** Time at which a carrier took the message, or may have taken it; null while it waits, also for another attempt. */
   submittedAt: as<Date | null>('s.submitted_at'),
   scheduledAt: as<Date | null>('m.scheduled_at'),
-  /** True if it was sent twice because the first submit was never answered. */
+  /** True if it was sent twice because the first submit never got a response. */
   doubtful: as<boolean>('coalesce(s.possible_duplicate, false)'),
   /** True if the account was suspended meanwhile. */
   suspended: as<boolean>("a.status <> 'active'"),

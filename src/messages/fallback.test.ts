@@ -78,7 +78,7 @@ test('onStatus names the only failures that trigger the fallback', async () => {
 
 test('an unknown outcome never triggers the fallback, neither by time nor by our own expiry', async () => {
   await stage.send(['RCS', 'SMS']);
-  await stage.settle({ kind: 'unknown', text: 'no answer', carrierIds: [] });
+  await stage.settle({ kind: 'unknown', text: 'no response', carrierIds: [] });
   await stage.pass(301);
   await stage.run();
   expect([await channels(), network.asked]).toEqual([['RCS'], []]);
@@ -88,7 +88,7 @@ test('an unknown outcome never triggers the fallback, neither by time nor by our
 
 test('an unknown outcome that a receipt settles as failed triggers the fallback', async () => {
   await stage.send(['RCS', 'SMS']);
-  await stage.settle({ kind: 'unknown', text: 'no answer', carrierIds: [] });
+  await stage.settle({ kind: 'unknown', text: 'no response', carrierIds: [] });
   await ends('UNDELIVERABLE');
   expect(await channels()).toEqual(['RCS', 'SMS']);
 });
@@ -142,7 +142,7 @@ test('an RCS message that its network does not revoke is followed by nothing unt
   expect(await channels()).toEqual(['RCS', 'SMS']);
 });
 
-test('a network without a link to this process, or without an answer, is asked again later', async () => {
+test('a network without a link to this process, or without a response, is asked again later', async () => {
   network.linked = false;
   await stage.send(['RCS', 'SMS']);
   await stage.settle(TAKEN);
@@ -159,7 +159,7 @@ test('a network without a link to this process, or without an answer, is asked a
   expect([await channels(), network.asked.length]).toEqual([['RCS', 'SMS'], 2]);
 });
 
-describe('when the process dies between the network’s answer and its commit', () => {
+describe('when the process dies between the network’s response and its commit', () => {
   /** Asks the network to revoke the message, and never records the response. */
   async function dead(): Promise<string> {
     const id = await stage.send(['RCS', 'SMS']);
@@ -382,7 +382,7 @@ test('nothing is sent for an account that was suspended meanwhile, nor after the
   ]);
 });
 
-test('the client’s id refers to the newest message, and a repeat gets the first in its answer', async () => {
+test('the client’s id refers to the newest message, and a repeat gets the first in its response', async () => {
   const id = await stage.send(['WHATSAPP', 'RCS', 'SMS'], { clientId: 'mine' });
   await stage.settle(TAKEN);
   await ends('UNDELIVERABLE');

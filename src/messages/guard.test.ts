@@ -31,13 +31,13 @@ beforeAll(async () => {
 beforeEach(async () => {
   await reset(
     pool,
-    sql`TRUNCATE message, message_state, message_event, dispatch_chunk, campaign, campaign_job, fence_machine`,
+    sql`TRUNCATE message, message_state, message_event, dispatch_chunk, campaign, campaign_job, restore_guard_machine`,
   );
-  await exec(pool, sql`UPDATE fence SET state = 'new', reason = NULL, decided_by = NULL`);
+  await exec(pool, sql`UPDATE restore_guard SET state = 'new', reason = NULL, decided_by = NULL`);
 });
 
 async function folder(): Promise<string> {
-  const dataDir = await temporaryFolder('heliograph-fence-');
+  const dataDir = await temporaryFolder('heliograph-guard-');
   onTestFinished(() => rm(dataDir, { recursive: true, force: true }));
   return dataDir;
 }
@@ -73,7 +73,7 @@ const isPaused = async (dataDir: string): Promise<boolean> => (await start(dataD
 const commands = (...args: readonly string[]) => commandsOn(database, registerRestoreGuardCommands)('fence', ...args);
 /** Puts the table back by some generations, as a restored backup would. */
 const restore = (generations: number) =>
-  exec(pool, sql`UPDATE fence_machine SET generation = generation - ${generations}`);
+  exec(pool, sql`UPDATE restore_guard_machine SET generation = generation - ${generations}`);
 
 describe('not paused is', () => {
   test('a new database, even when messages are queued before the first worker comes', async () => {
@@ -96,7 +96,7 @@ describe('not paused is', () => {
   test('a start after any number of such crashes in a row', async () => {
     const dataDir = await worked();
     const killedAfterUpdate = watched((text) => {
-      if (text.includes('INTO fence_machine')) throw new Error('killed');
+      if (text.includes('INTO restore_guard_machine')) throw new Error('killed');
     });
     for (let i = 0; i < 3; i++) await expect(start(dataDir, 7, killedAfterUpdate)).rejects.toThrow('killed');
     expect(await isPaused(dataDir)).toBe(false);
@@ -111,7 +111,7 @@ describe('not paused is', () => {
     expect(await isPaused(dataDir)).toBe(false);
   });
 
-  test('a new machine beside a live worker whose own mark is in order', async () => {
+  test('a new machine next to a live worker whose own mark is in order', async () => {
     const session = await openWorkerSession({
       connectionString: database.connectionString,
       log: silentLog,
@@ -120,7 +120,7 @@ describe('not paused is', () => {
     await start(await folder(), session.owner);
     await queueMessages(pool, { accountId });
     expect(await isPaused(await folder())).toBe(false);
-    await exec(pool, sql`UPDATE fence_machine SET seen_at = now() - interval '1 minute'`);
+    await exec(pool, sql`UPDATE restore_guard_machine SET seen_at = now() - interval '1 minute'`);
     expect(await isPaused(await folder())).toBe(true);
   });
 
@@ -144,7 +144,7 @@ describe('paused is', () => {
 
   test('a database from before the machine came', async () => {
     const dataDir = await worked();
-    await exec(pool, sql`DELETE FROM fence_machine`);
+    await exec(pool, sql`DELETE FROM restore_guard_machine`);
     expect(await isPaused(dataDir)).toBe(true);
   });
 
@@ -185,7 +185,7 @@ describe('paused is', () => {
 
   test('a machine whose file was damaged', async () => {
     const dataDir = await worked();
-    await writeFile(join(dataDir, 'fence.json'), '{"machine":');
+    await writeFile(join(dataDir, 'restore-guard.json'), '{"machine":');
     expect(await isPaused(dataDir)).toBe(true);
   });
 
@@ -193,19 +193,19 @@ describe('paused is', () => {
     const [dataDir, otherDir] = [await folder(), await folder()];
     const [guard, other] = [await start(dataDir, 1), await start(otherDir, 2)];
     await queueMessages(pool, { accountId });
-    await exec(pool, sql`UPDATE fence_machine SET generation = generation - 1 WHERE owner = 1`);
+    await exec(pool, sql`UPDATE restore_guard_machine SET generation = generation - 1 WHERE owner = 1`);
     await guard.check();
     await other.check();
     expect([guard.paused(), other.paused()]).toEqual([true, true]);
   });
 
-  test('a worker that was told to pause, until its next check', async () => {
+  test('a worker that received a pause, until its next check', async () => {
     const guard = await start(await worked());
     guard.pauseUntilCheck();
     expect(guard.paused()).toBe(true);
   });
 
-  test('a worker that was told to pause in the middle of a check, until the next one', async () => {
+  test('a worker that received a pause in the middle of a check, until the next one', async () => {
     let doubt = (): void => undefined;
     const guard = await start(
       await worked(),
@@ -223,13 +223,13 @@ describe('paused is', () => {
 
 test('only its owner may read the file', async () => {
   const dataDir = await worked();
-  expect((await stat(join(dataDir, 'fence.json'))).mode & 0o777).toBe(0o600);
+  expect((await stat(join(dataDir, 'restore-guard.json'))).mode & 0o777).toBe(0o600);
 });
 
 test('machines that were away for long are deleted', async () => {
   await worked();
   expect(await db.deleteOldMachines(pool, { days: 1 })).toBe(0);
-  await exec(pool, sql`UPDATE fence_machine SET seen_at = now() - interval '2 days'`);
+  await exec(pool, sql`UPDATE restore_guard_machine SET seen_at = now() - interval '2 days'`);
   expect(await db.deleteOldMachines(pool, { days: 1 })).toBe(1);
 });
 

@@ -28,7 +28,7 @@ const ACCEPTED: Outcome = { kind: 'accepted', carrierIds: ['A1'] };
 const HELD: Outcome = { ...ACCEPTED, held: 'waits for the handset' };
 const REFUSED: Outcome = { kind: 'refused', status: 'ERROR', code: '8', text: 'no', carrierIds: ['A1'] };
 const RETRY: Outcome = { kind: 'retry', afterMs: 0, counts: true, code: '88', text: 'later' };
-const UNKNOWN: Outcome = { kind: 'unknown', text: 'no answer', carrierIds: ['A1'] };
+const UNKNOWN: Outcome = { kind: 'unknown', text: 'no response', carrierIds: ['A1'] };
 
 async function store(more: Partial<NewMessage> = {}): Promise<{ id: string; job: Job | null }> {
   const message = newMessage(more);
@@ -67,9 +67,9 @@ describe('the history of a message', () => {
     ['has a refusal with its code', REFUSED, attempt('no', { outcome: 'REFUSED', code: '8' })],
     ['has a retry with its code', RETRY, attempt('later', { outcome: 'RETRY', code: '88' })],
     [
-      'has a missing answer with the ids that came',
+      'has a missing response with the ids that came',
       UNKNOWN,
-      attempt('no answer', { outcome: 'UNKNOWN', carrierIds: ['A1'], possibleDuplicate: false }),
+      attempt('no response', { outcome: 'UNKNOWN', carrierIds: ['A1'], possibleDuplicate: false }),
     ],
   ] as const)('%s', async (_, outcome, events) => {
     expect(await eventsOf(await settled(outcome))).toEqual(events);
@@ -124,7 +124,7 @@ describe('the state of a message', () => {
     ['accepted', ACCEPTED, { code: null, text: null }],
     ['refused', REFUSED, { code: '8', text: 'no' }],
     ['to be repeated', RETRY, { code: '88', text: 'later' }],
-    ['unanswered', UNKNOWN, { code: null, text: 'no answer' }],
+    ['unanswered', UNKNOWN, { code: null, text: 'no response' }],
   ] as const)('that is %s has the error of its outcome', async (_, outcome, error) => {
     const id = await settled(outcome);
     const stored = await one(
@@ -153,7 +153,7 @@ describe('a submit that no receipt can settle', () => {
     const held = await settled(UNKNOWN);
     expect(await idsIn('unknown_outcome')).toEqual([held]);
     const { reason } = await one<{ reason: string }>(pool, sql`SELECT reason FROM unknown_outcome`);
-    expect(reason).toBe('no answer');
+    expect(reason).toBe('no response');
   });
 });
 

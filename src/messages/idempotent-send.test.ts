@@ -51,7 +51,7 @@ test.each([
   ['plain', {}],
   ['with a client id', { clientId: 'order' }],
   ['simulated', { simulation: true }],
-])('what a send that is %s was answered is committed with its message', async (_, more) => {
+])('the response to a send that is %s is committed with its message', async (_, more) => {
   const verdict = await accept.one(actor(), draft(more), keyed('k'));
   expect(await answers()).toEqual(new Map([['k', verdict]]));
   expect(await stored()).toBe(1);
@@ -79,7 +79,7 @@ test('of many sends with one key at the same time, in two processes, one is stor
   expect(await stored()).toBe(1);
 });
 
-test('a refusal is stored as an answer; an error of the whole request is not', async () => {
+test('a refusal is stored as a response; an error of the whole request is not', async () => {
   const refused = await accept.one(actor(), draft({ destination: '+999123456789' }), keyed('refused'));
   expect(await answers()).toEqual(new Map([['refused', refused]]));
   const fails = keyed('error', () => {

@@ -96,7 +96,7 @@ test('messages are listed newest first: those of an account, or those to unassig
   expect((await run('inbound', 'list', '--limit', '0')).stderr).toContain('from 1 to 10000');
 });
 
-test("a stranger's text cannot control the operator's terminal", async () => {
+test("a received text cannot control the operator's terminal", async () => {
   await arrive('\u001b[2J\u009b31m one\r\ntwo \u202ereverse 😀');
   const { stdout } = await run('inbound', 'list');
   const lines = stdout.trim().split('\n');

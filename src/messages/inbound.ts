@@ -117,7 +117,7 @@ export function createInboundInbox({ pool, onInbound, log, metrics }: InboxDeps)
 
 type Turn = { readonly arrived: CarrierInbound[]; readonly answered: db.Seen[] };
 
-/** Splits a batch so that a message which arrived after an equal one was answered is in a later turn. */
+/** Splits a batch so that a message which arrived after an equal one got a response is in a later turn. */
 function inTurns(items: readonly Item[]): readonly Turn[] {
   const turns: Turn[] = [{ arrived: [], answered: [] }];
   let answered = new Set<string>();

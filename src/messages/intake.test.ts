@@ -124,12 +124,12 @@ test('the acknowledgement waits for the commit', async () => {
   await other.query('COMMIT');
   await taking;
   await processReceipts(pool, now);
-  // On a machine that is busy for two seconds the receipt is in the inbox by now, and may be answered.
+  // On a machine that is busy for two seconds the receipt is in the inbox by now, and may get a response.
   expect(whileLocked && intake.failures.length === 0).toBe(false);
   expect(await statusesOf([id ?? ''])).toEqual([STATUS.DELIVERED]);
 });
 
-test('what cannot be settled within seconds goes through the inbox: it is answered, and nothing is lost', async () => {
+test('what cannot be settled within seconds goes through the inbox: it gets a response, and nothing is lost', async () => {
   const ids = await sent(['A1'], ['A2'], ['A3']);
   const intake = openIntake();
   const other = await lockState(ids[0]);
@@ -223,7 +223,7 @@ describe('what cannot be processed', () => {
     expect([await statusesOf(ids), await listLeft()]).toEqual([[STATUS.DELIVERED], { inbox: [], parked: [] }]);
   });
 
-  test('is answered, stays parked, and holds up no other receipt', async () => {
+  test('gets a response, stays parked, and holds up no other receipt', async () => {
     const names = Array.from({ length: 50 }, (_, n) => `c${n}`);
     const ids = await sent(...names.map((name) => [name]));
     await refuseMovesOf(ids[20]);

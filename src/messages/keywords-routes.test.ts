@@ -7,7 +7,7 @@ import { keywordRoutes } from './keyword-routes.ts';
 
 const PATH = '/keyword-rules';
 const guard = createGuard({ allowedBlocks: ['127.0.0.1'], ports: [443] });
-const { pool, account, stranger, call, ...routes } = await openRoutes([keywordRoutes], {
+const { pool, account, otherAccount, call, ...routes } = await openRoutes([keywordRoutes], {
   deps: { outbound: { ...apiDeps().outbound, guard } },
 });
 afterAll(() => routes[Symbol.asyncDispose]());
@@ -57,11 +57,11 @@ test('what an account cannot see, it cannot change either', async () => {
     ['PATCH', { answer: 'x' }],
     ['DELETE', undefined],
   ] as const) {
-    const foreign = await call(method, `${PATH}/${id}`, body, stranger.apiKey);
-    const unknown = await call(method, `${PATH}/999999`, body, stranger.apiKey);
+    const foreign = await call(method, `${PATH}/${id}`, body, otherAccount.apiKey);
+    const unknown = await call(method, `${PATH}/999999`, body, otherAccount.apiKey);
     expect([foreign.status, unknown.status]).toEqual([404, 404]);
   }
-  expect((await call('GET', PATH, undefined, stranger.apiKey)).body).toMatchObject({ total: 0 });
+  expect((await call('GET', PATH, undefined, otherAccount.apiKey)).body).toMatchObject({ total: 0 });
 });
 
 test('rules are read with the scope of the inbox, and changed with that of webhooks too; sending needs SMS', async () => {

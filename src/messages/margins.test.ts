@@ -74,7 +74,7 @@ const marginsOf = async ({ accountId }: World): Promise<string[]> =>
   ).map(({ text }) => text);
 
 const TAKEN: Outcome = { kind: 'accepted', carrierIds: ['C'] };
-const UNKNOWN: Outcome = { kind: 'unknown', text: 'no answer', carrierIds: [] };
+const UNKNOWN: Outcome = { kind: 'unknown', text: 'no response', carrierIds: [] };
 const REFUSED: Outcome = { kind: 'refused', status: 'REJECTED', code: '8', text: 'no', carrierIds: [] };
 const BUSY: Outcome = { kind: 'retry', afterMs: 1, counts: false, code: '58', text: 'throttled' };
 
@@ -118,7 +118,7 @@ test('a message that goes over another connection costs what that one charges', 
   expect(margins).toEqual([`c${second.accountId} 39: 1 1 0 50 20`]);
 });
 
-test('a message that was never answered costs once, whatever is learned of it later', async () => {
+test('a message that never got a response costs once, whatever is learned of it later', async () => {
   const world = await newWorld();
   for (const [late, expected] of [
     [TAKEN, '39: 1 1 0 50 20'],
@@ -132,7 +132,7 @@ test('a message that was never answered costs once, whatever is learned of it la
   }
 });
 
-test('a message that is sent once more because nobody answered costs twice', async () => {
+test('a message that is sent once more because the response was missing costs twice', async () => {
   const world = await newWorld();
   const id = await waiting(world);
   await settle(world, id, UNKNOWN, { resubmit: true });
@@ -155,7 +155,7 @@ test('a refundable price is earned with the delivery, and never when there is no
   expect(await readBooks(pool, world.accountId)).toMatchObject({ earned: 50, frozen: 0 });
 });
 
-test('a commit that is repeated because its answer was lost counts nothing twice', async () => {
+test('a commit that is repeated because its response was lost counts nothing twice', async () => {
   const world = await newWorld();
   const id = await waiting(world);
   await settle(world, id, TAKEN);

@@ -23,7 +23,7 @@ test('a mark is read as it was written, and the folder need not exist before', a
 test('the file keeps its 400 bytes, one sector at most, and ends with its line', async () => {
   const dataDir = await folder();
   for (const generation of [1000, 1]) await writeMark(dataDir, { ...MARK, generation });
-  const path = join(dataDir, 'fence.json');
+  const path = join(dataDir, 'restore-guard.json');
   expect((await stat(path)).size).toBe(400);
   expect(await readFile(path, 'utf8')).toMatch(/^\{.*\} *\n$/);
   expect(await readMark(dataDir)).toMatchObject({ generation: 1 });
@@ -44,6 +44,6 @@ test.each([
   '',
 ])('%j is no mark', async (text) => {
   const dataDir = await folder();
-  await writeFile(join(dataDir, 'fence.json'), text);
+  await writeFile(join(dataDir, 'restore-guard.json'), text);
   expect(await readMark(dataDir)).toBeNull();
 });

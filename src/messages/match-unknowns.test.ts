@@ -22,7 +22,7 @@ import { matchUnknowns, settleUnknown } from './unknown-outcomes.ts';
 const { pool } = testDatabase();
 
 const PRICE = 10;
-const NO_ANSWER: Outcome = { kind: 'unknown', text: 'no answer', carrierIds: [] };
+const NO_ANSWER: Outcome = { kind: 'unknown', text: 'no response', carrierIds: [] };
 
 let accountId: number;
 beforeAll(async () => {

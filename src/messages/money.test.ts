@@ -177,7 +177,7 @@ async function attempt({ account, id }: Stored, outcome: Outcome, more: Attempt 
 
 const TAKEN: Outcome = { kind: 'accepted', carrierIds: ['C'] };
 const REFUSED: Outcome = { kind: 'refused', status: 'REJECTED', code: '8', text: 'no', carrierIds: [] };
-const UNKNOWN: Outcome = { kind: 'unknown', text: 'no answer', carrierIds: [] };
+const UNKNOWN: Outcome = { kind: 'unknown', text: 'no response', carrierIds: [] };
 
 type Said = Parameters<typeof receiveReceipts>[1][number]['receipt']['state'];
 const hear = ({ account, id }: Stored, ...states: Said[]) =>
@@ -252,7 +252,7 @@ describe('an attempt', () => {
     expect(await booksAfter(message)).toMatchObject(RETURNED);
   });
 
-  test('settled a second time, as after a lost answer, moves nothing more', async () => {
+  test('settled a second time, as after a lost response, moves nothing more', async () => {
     for (const [outcome, books] of [
       [TAKEN, EARNED],
       [REFUSED, RETURNED],
@@ -354,7 +354,7 @@ describe('an unknown outcome', () => {
   });
 });
 
-describe('a commit whose answer is lost', () => {
+describe('a commit whose response is lost', () => {
   test('charges nothing twice on the way out', async () => {
     await using relay = await startLostAnswers(connectionString);
     const shaky = createPool(relay.connectionString, { max: 4, applicationName: 'shaky', log: silentLog });

@@ -151,7 +151,7 @@ describe('texts', () => {
     ['body_not_gsm', 'other characters where only GSM 03.38 is allowed', { body: '你好', gsmOnly: true }],
     [
       'binary_too_long',
-      'more than 140 octets',
+      'more than 140 bytes',
       { body: '', binary: { udh: Buffer.alloc(40), data: Buffer.alloc(101) } },
     ],
   ])('%s: %s', (reason, _, more) => {
@@ -192,13 +192,13 @@ describe('texts', () => {
     ['€'.repeat(76), '050003010201', '€'.repeat(77)],
     ['x'.repeat(152), '06080400010201', 'x'.repeat(153)],
     ['ê'.repeat(67), '050003010201', 'ê'.repeat(68)],
-  ])('a text beside a header is one part as long as both fit (%#)', (body, hex, longer) => {
+  ])('a text next to a header is one part as long as both fit (%#)', (body, hex, longer) => {
     const udh = Buffer.from(hex, 'hex');
     expect(run({ body, udh })).toMatchObject({ message: { parts: 1, udh, body, binaryBody: null } });
     expect(refusal({ body: longer, udh })).toBe('text_too_long_for_header');
   });
 
-  test('up to 140 octets with their header are one part', () => {
+  test('up to 140 bytes with their header are one part', () => {
     const binary = { udh: Buffer.alloc(40), data: Buffer.alloc(100) };
     expect(run({ body: '', binary })).toMatchObject({
       message: { parts: 1, udh: binary.udh, binaryBody: binary.data },

@@ -61,7 +61,7 @@ export type Prepared = {
   readonly unicode: boolean;
   /** The connections of its route, best first; none for a simulation. */
   readonly connectionIds: readonly number[];
-  /** Action when it is never answered. */
+  /** Action when it never gets a response. */
   readonly onUnknown: OnUnknown;
   /** Set for a marketing message if the account limits them for each person. */
   readonly weeklyCap?: number;

@@ -47,7 +47,7 @@ async function sent(more: Sent, parts = more.carrierIds?.length ?? 1): Promise<s
   const { carrierIds = ['A1'], connectionId = 1, accountId = 1, unknown = false } = more;
   const id = await stored(more, parts);
   const outcome = unknown
-    ? ({ kind: 'unknown', text: 'no answer', carrierIds } as const)
+    ? ({ kind: 'unknown', text: 'no response', carrierIds } as const)
     : ({ kind: 'accepted', carrierIds } as const);
   await settleOutcomes(pool, [resultOf(id, outcome, { accountId, connectionId })], false);
   return id;
@@ -124,7 +124,7 @@ describe('matching', () => {
     ['as it was sent', '+393331234567', '393331234567'],
     ['without its plus sign or with two zeros', '+393331234567', '00393331234567'],
     ['without its country code', '+393331234567', '3331234567'],
-    ['with a zero in place of its country code', '+351912345678', '0912345678'],
+    ['with a zero instead of its country code', '+351912345678', '0912345678'],
   ])(
     'of several messages with the id, the one sent to the number of the receipt is meant: %s',
     async (_, to, named) => {

@@ -34,7 +34,7 @@ beforeEach(async () => {
 
 type Fate = { readonly status: number; readonly seconds?: number; readonly at?: number };
 
-/** Messages that a carrier answered six minutes ago, with their later states. */
+/** Messages that a carrier responded to six minutes ago, with their later states. */
 async function answer(connectionId: number, fates: readonly Fate[], minutesAgo = 6): Promise<void> {
   const answeredAt = new Date(Date.now() - minutesAgo * MINUTE_MS);
   for (const { status, seconds = 3, at = connectionId } of fates) {

@@ -27,7 +27,7 @@ type Reservoir = { seen: number; readonly samples: NewSample[] };
 
 /**
  * Creates the memory of messages that show the quality of connections: only SMS that want a receipt and that the
- * carrier took, rejected or did not answer. Samples in memory are lost with the process, which makes a few samples
+ * carrier took, rejected or did not respond. Samples in memory are lost with the process, which makes a few samples
  * less.
  */
 export function createSampler(now: () => Date = () => new Date()): Sampler {
@@ -100,7 +100,7 @@ export async function rateQuality({ pool, now }: Omit<QualityTaskDeps, 'sampler'
   await moveStandings(pool);
 }
 
-/** A message that a carrier has answered, to be judged later. */
+/** A message that a carrier has responded to, to be judged later. */
 type NewSample = {
   readonly accountId: number;
   readonly messageId: string;
@@ -125,7 +125,7 @@ export async function insertSamples(db: Db, samples: readonly NewSample[]): Prom
 }
 
 /**
- * Judges up to `limit` samples whose carrier answered before `before` and adds them to the figures: a message counts as
+ * Judges up to `limit` samples whose carrier responded before `before` and adds them to the figures: a message counts as
  * delivered when it has that state by now and did not move to another connection. Returns how many there were. Several
  * workers may do it at the same time.
  */

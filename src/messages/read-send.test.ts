@@ -134,7 +134,7 @@ describe('the bulk body', () => {
     expect(free).toMatchObject({ simulation: false, wantReceipt: true, maxParts: undefined, gsmOnly: false });
   });
 
-  test('keeps a header beside the text, and the validity from the time of sending on', () => {
+  test('keeps a header next to the text, and the validity from the time of sending on', () => {
     const scheduling = '2027-01-31 09:00:00.000+0000';
     const [first] = readBulk(
       { messages: [{ ...message, udhData: '050003010201', validityPeriod: 5, scheduling }] },
@@ -147,7 +147,7 @@ describe('the bulk body', () => {
     });
   });
 
-  test('sends octets in place of the text', () => {
+  test('sends bytes instead of the text', () => {
     const [first] = readBulk(
       { messages: [{ destinations: ['+351912345678'], sender: 'ACME', hexBody: '00ff', udhData: '027000' }] },
       NOW,

@@ -286,7 +286,7 @@ export type Draft = {
   readonly callbackUrl?: string;
   /** The caller's decision about the trace of a single message; undefined if not set. */
   readonly caller?: Caller | undefined;
-  /** Receipts that the SMPP client requested, and the id that it was told. Null or undefined if it sent over HTTP. */
+  /** Receipts that the SMPP client requested, and the message id that it received. Null or undefined if it sent over HTTP. */
   readonly smpp?:
     | (Omit<ReceiptRequest, 'accountId' | 'messageId' | 'shownId'> & { showId(messageId: string): string })
     | null;
@@ -335,7 +335,7 @@ export const REFUSALS = {
   no_content: 'there is nothing to send on this channel',
   body_too_long: 'the text needs too many parts',
   body_not_gsm: 'the text has characters outside GSM 03.38',
-  binary_too_long: 'user data header and data together exceed 140 octets',
+  binary_too_long: 'user data header and data together exceed 140 bytes',
   text_too_long_for_header: 'user data header and text do not fit into one message',
   tlv_not_allowed: 'the account may not send this parameter',
   no_dlt_template: 'the text matches no DLT template of the account',

@@ -117,7 +117,7 @@ type ReconciledHour = {
   readonly submitted: number;
   readonly final: number;
   readonly open: number;
-  /** Receipts for a submit that is not known: it was never answered, or it is not ours. */
+  /** Receipts for a submit that is not known: it never got a response, or it is not ours. */
   readonly unmatched: number;
   /** The percentage of `submitted` that is final, with one decimal. */
   readonly finalPercent: number;
@@ -128,7 +128,7 @@ const EMPTY = { final: 0, open: 0, unmatched: 0, oldestOpen: null };
 
 /**
  * Compares submits with their receipts, by connection and hour (UTC): submits by the hour in which they were written,
- * receipts that match none by the hour in which they arrived. A message whose submit was never answered counts only by
+ * receipts that match none by the hour in which they arrived. A message whose submit never got a response counts only by
  * such a receipt.
  */
 export async function reconcileReceipts(db: Db, period: Period): Promise<ReconciledHour[]> {

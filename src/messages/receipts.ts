@@ -299,7 +299,7 @@ const match = (tx: PoolClient, connectionId: number, arrived: readonly Arrived[]
     now,
   );
 
-/** Matches receipts; one whose id fits no message may belong to a submit that was never answered. */
+/** Matches receipts; one whose id fits no message may belong to a submit that never got a response. */
 async function matchWithUnknowns(
   tx: PoolClient,
   connectionId: number,

@@ -91,7 +91,7 @@ describe('whole messages', () => {
     await away.end();
   });
 
-  test('garbage is stored as text where it is text, with all its octets, and does not harm the batch', async () => {
+  test('garbage is stored as text where it is text, with all its bytes, and does not harm the batch', async () => {
     const garbage = Buffer.from(Array.from({ length: 256 }, (_, n) => n));
     const endless = 'x'.repeat(70_000);
     await arrive(
@@ -129,7 +129,7 @@ describe('owners', () => {
     expect(await bodies()).toEqual(['no']);
   });
 
-  test('* has every other number of the connection, and texts in place of numbers too', async () => {
+  test('* has every other number of the connection, and texts instead of numbers too', async () => {
     await assign('*', otherId);
     await assign('4400', accountId);
     await arrive(inbound('mine'), inbound('rest', { destination: '4401' }), inbound('name', { destination: 'ACME' }));
@@ -186,7 +186,7 @@ describe('long messages', () => {
     expect(await bodies()).toEqual(['smile 😀 please']);
   });
 
-  test('parts with the same octets are not repeats of each other', async () => {
+  test('parts with the same bytes are not repeats of each other', async () => {
     const same = ['ha', 'ha', 'ha'];
     await arrive(partOf(same, 1), partOf(same, 2), partOf(same, 3));
     expect(await bodies()).toEqual(['hahaha']);
@@ -215,7 +215,7 @@ describe('long messages', () => {
     expect(await countWaiting()).toBe(0);
   });
 
-  test('a part that arrives later than that becomes a message of its own in the end', async () => {
+  test('a part that arrives later than that becomes a separate message in the end', async () => {
     await arrive(partOf(texts, 1), partOf(texts, 3));
     await age(11);
     await endOverdueParts({ pool, onInbound: receiveIntoInbox });
@@ -240,7 +240,7 @@ describe('repeats', () => {
     expect(await bodies()).toEqual(['ok', 'ok', 'yes', 'ok']);
   });
 
-  test('what a carrier repeats without an answer is stored once, counted and logged', async () => {
+  test('what a carrier repeats without a response is stored once, counted and logged', async () => {
     const before = await countRepeats();
     await arrive(inbound('once'), inbound('once'));
     await age(14);
@@ -262,7 +262,7 @@ describe('repeats', () => {
     });
   });
 
-  test('the id of the carrier tells repeats from new messages, answered or not', async () => {
+  test('the id of the carrier tells repeats from new messages, acknowledged or not', async () => {
     const [one, two] = [inbound('ok', { carrierId: '7A' }), inbound('ok', { carrierId: '7B' })];
     await answer(one, one, two);
     await arrive(one, two);
@@ -270,7 +270,7 @@ describe('repeats', () => {
     expect(await bodies()).toEqual(['ok', 'ok', 'no']);
   });
 
-  test('STOP and START count each time, even over a link that ends before they are answered', async () => {
+  test('STOP and START count each time, even over a link that ends before they get a response', async () => {
     await db.insertNumber(pool, { connectionId, number: '4400', accountId });
     const isOut = async (): Promise<boolean> =>
       (await many(pool, sql`SELECT FROM opt_out WHERE account_id = ${accountId}`)).length > 0;
@@ -282,7 +282,7 @@ describe('repeats', () => {
     expect(seen).toEqual([true, false, true, false, true]);
   });
 
-  test('after 15 minutes the same text is a new message, even without an answer to the first one', async () => {
+  test('after 15 minutes the same text is a new message, even without a response to the first one', async () => {
     await arrive(inbound('daily'));
     await age(16);
     await arrive(inbound('daily'));

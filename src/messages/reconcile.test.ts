@@ -54,7 +54,7 @@ const DAY = { from: at('00:00:00'), to: new Date('2027-02-01T00:00:00Z'), connec
 test('a submit is final, open, or known from a receipt that matches nothing', async () => {
   for (const id of ['A1', 'A2', 'A3']) await taken([id]);
   await taken(['A4'], { at: at('09:59:59.999') });
-  await arrive(['A1', 'A2', 'stranger']);
+  await arrive(['A1', 'A2', 'foreign']);
   expect(await reconcileReceipts(pool, DAY)).toEqual([
     {
       connectionId: main,
@@ -74,7 +74,7 @@ test('hours and connections are separate, in order, and the period excludes its 
   await taken(['B2'], { at: at('09:30:00') });
   await taken(['B3'], { at: at('09:00:00'), connectionId: other });
   await arrive(['B3'], other);
-  await arrive(['stranger'], other, at('11:59:00'));
+  await arrive(['foreign'], other, at('11:59:00'));
   const rows = await reconcileReceipts(pool, DAY);
   expect(rows.map((r) => [r.hour.getUTCHours(), r.connectionId, r.final, r.open, r.unmatched])).toEqual([
     [9, main, 0, 1, 0],
@@ -95,14 +95,14 @@ test('each part of a long message counts, and all are final when the message is'
 });
 
 test('the same receipt a thousand times counts as one submit', async () => {
-  await arrive(Array.from({ length: 1000 }, () => 'stranger'));
+  await arrive(Array.from({ length: 1000 }, () => 'foreign'));
   expect(await reconcileReceipts(pool, DAY)).toMatchObject([{ submitted: 1, unmatched: 1, finalPercent: 0 }]);
 });
 
-test('a refused or never answered submit does not count as submitted', async () => {
+test('a submit that was rejected or never got a response does not count as submitted', async () => {
   const outcomes: Outcome[] = [
     { kind: 'refused', status: 'REJECTED', code: 'ESME_RINVDSTADR', text: 'no', carrierIds: [] },
-    { kind: 'unknown', text: 'no answer', carrierIds: [] },
+    { kind: 'unknown', text: 'no response', carrierIds: [] },
   ];
   for (const outcome of outcomes) {
     const id = newId();

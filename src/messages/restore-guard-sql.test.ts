@@ -16,9 +16,9 @@ let stage: CampaignStage;
 beforeEach(async () => {
   await reset(
     pool,
-    sql`TRUNCATE dispatch_chunk, fence_machine, campaign, campaign_job, message_fallback, route, template`,
+    sql`TRUNCATE dispatch_chunk, restore_guard_machine, campaign, campaign_job, message_fallback, route, template`,
   );
-  await exec(pool, sql`UPDATE fence SET state = 'open'`);
+  await exec(pool, sql`UPDATE restore_guard SET state = 'open'`);
   stage = await openCampaignStage(pool);
 });
 
@@ -80,7 +80,7 @@ test('a database is vouched for by another worker that is alive and was in order
   expect(await isVouched(own)).toBe(false);
   await db.updateGeneration(pool, { machine, owner: session.owner });
   expect([await isVouched(own), await isVouched(session.owner)]).toEqual([true, false]);
-  await exec(pool, sql`UPDATE fence_machine SET seen_at = now() - interval '31 seconds'`);
+  await exec(pool, sql`UPDATE restore_guard_machine SET seen_at = now() - interval '31 seconds'`);
   expect(await isVouched(own)).toBe(false);
 });
 

@@ -90,7 +90,7 @@ const PAUSED_CHECK_INTERVAL_MS = 1000;
 const MACHINE_RETENTION_DAYS = 90;
 
 /**
- * Keeps a restored backup or a copy of a database from sending what the original has sent. DATA_DIR/fence.json and the
+ * Keeps a restored backup or a copy of a database from sending what the original has sent. DATA_DIR/restore-guard.json and the
  * database hold the same generation, which rises while a worker runs. When they disagree and messages wait to be sent,
  * all workers on the database pause until the operator has decided (`fence confirm`, `fence discard`). Which cases are
  * recognized: docs/decisions/0008-restore-fence.md.
@@ -202,10 +202,10 @@ type FoundMark = Mark & {
  */
 const FILE_BYTES = 400;
 
-const pathOf = (dataDir: string): string => join(dataDir, 'fence.json');
+const pathOf = (dataDir: string): string => join(dataDir, 'restore-guard.json');
 
 /**
- * Reads DATA_DIR/fence.json; null when there is no such file or its content is not valid. The mark contains the time at
+ * Reads DATA_DIR/restore-guard.json; null when there is no such file or its content is not valid. The mark contains the time at
  * which the file was created, which no copy keeps (cp, tar, rsync): a mark with another time is a copy. On a file
  * system that does not record that time, it is 0 everywhere.
  */
@@ -243,7 +243,7 @@ const isStored = (mark: unknown): mark is Stored =>
   typeof mark.born === 'string';
 
 /**
- * Writes DATA_DIR/fence.json in place, because a new file would have another creation time. Only the owner may read it.
+ * Writes DATA_DIR/restore-guard.json in place, because a new file would have another creation time. Only the owner may read it.
  * The content is on the disk when this resolves.
  */
 export async function writeMark(dataDir: string, mark: Mark): Promise<void> {
@@ -288,7 +288,8 @@ const GUARD_STATUS = columns({
 export type GuardStatus = RowOf<typeof GUARD_STATUS>;
 
 /** Finds the state of the guard in this database. */
-export const findGuardStatus = (db: Db): Promise<GuardStatus> => one(db, sql`SELECT ${GUARD_STATUS} FROM fence`);
+export const findGuardStatus = (db: Db): Promise<GuardStatus> =>
+  one(db, sql`SELECT ${GUARD_STATUS} FROM restore_guard`);
 
 const LOCK = raw('724908, 1');
 
@@ -319,7 +320,7 @@ const databaseFacts = (machine: string | null, owner: number) =>
   columns({
     state: as<GuardState>('f.state'),
     /** The generation of this machine; null when the database does not know the machine. */
-    generation: as<number | null>(sql`(SELECT generation FROM fence_machine WHERE machine = ${machine}::uuid)`),
+    generation: as<number | null>(sql`(SELECT generation FROM restore_guard_machine WHERE machine = ${machine}::uuid)`),
     /**
      * The identity of the database: the same in a cluster and its physical copies, a different one after dump and
      * restore.
@@ -327,7 +328,7 @@ const databaseFacts = (machine: string | null, owner: number) =>
     database: as<string>(`(SELECT system_identifier FROM pg_control_system()) || '/' ||
                  (SELECT oid FROM pg_database WHERE datname = current_database())`),
     /** True if another live worker has found its own mark in order within the last half minute. */
-    vouched: as<boolean>(sql`EXISTS (SELECT FROM fence_machine m
+    vouched: as<boolean>(sql`EXISTS (SELECT FROM restore_guard_machine m
                        WHERE m.owner <> ${owner} AND m.seen_at > now() - interval '30 seconds'
                          AND ${isOwnerAlive(raw('m.owner'))})`),
     /** True if any waiting message would be sent. */
@@ -341,7 +342,7 @@ export type DatabaseFacts = RowOf<ReturnType<typeof databaseFacts>>;
 export const findDatabaseFacts = (
   db: Db,
   { machine, owner }: { machine: string | null; owner: number },
-): Promise<DatabaseFacts> => one(db, sql`SELECT ${databaseFacts(machine, owner)} FROM fence f`);
+): Promise<DatabaseFacts> => one(db, sql`SELECT ${databaseFacts(machine, owner)} FROM restore_guard f`);
 
 /** Raises the generation of a machine, which begins at 1, and returns it. */
 export async function updateGeneration(
@@ -350,7 +351,7 @@ export async function updateGeneration(
 ): Promise<{ generation: number }> {
   return one(
     db,
-    sql`INSERT INTO fence_machine AS m (machine, generation, owner) VALUES (${machine}, 1, ${owner})
+    sql`INSERT INTO restore_guard_machine AS m (machine, generation, owner) VALUES (${machine}, 1, ${owner})
         ON CONFLICT (machine) DO UPDATE SET generation = m.generation + 1, owner = excluded.owner, seen_at = now()
         RETURNING generation`,
   );
@@ -360,14 +361,14 @@ export async function updateGeneration(
  * Deletes machines that were away for `days`: if one of them returns later, the operator is asked. Returns how many.
  */
 export async function deleteOldMachines(db: Db, { days }: { days: number }): Promise<number> {
-  return exec(db, sql`DELETE FROM fence_machine WHERE seen_at < now() - ${days} * interval '1 day'`);
+  return exec(db, sql`DELETE FROM restore_guard_machine WHERE seen_at < now() - ${days} * interval '1 day'`);
 }
 
 /** Pauses all workers on this database. Returns whether this call did. */
 export async function moveToPaused(db: Db, { reason }: { reason: string }): Promise<boolean> {
   const moved = await exec(
     db,
-    sql`UPDATE fence SET state = 'paused', reason = ${reason}, since = now(), decided_by = NULL WHERE state <> 'paused'`,
+    sql`UPDATE restore_guard SET state = 'paused', reason = ${reason}, since = now(), decided_by = NULL WHERE state <> 'paused'`,
   );
   return moved === 1;
 }
@@ -376,14 +377,14 @@ export async function moveToPaused(db: Db, { reason }: { reason: string }): Prom
 export async function moveToConfirmed(db: Db, { by }: { by: string }): Promise<boolean> {
   const moved = await exec(
     db,
-    sql`UPDATE fence SET state = 'confirmed', since = now(), decided_by = ${by} WHERE state = 'paused'`,
+    sql`UPDATE restore_guard SET state = 'confirmed', since = now(), decided_by = ${by} WHERE state = 'paused'`,
   );
   return moved === 1;
 }
 
 /** Records that a worker sends: from now on every other machine has to agree with the database. */
 async function moveToOpen(db: Db): Promise<void> {
-  await exec(db, sql`UPDATE fence SET state = 'open', since = now() WHERE state IN ('new', 'confirmed')`);
+  await exec(db, sql`UPDATE restore_guard SET state = 'open', since = now() WHERE state IN ('new', 'confirmed')`);
 }
 
 /** The messages of a chunk `c` that no carrier has seen and that were not withdrawn. */
@@ -420,7 +421,7 @@ const UNSENT_CAMPAIGN = columns({
   scheduledAt: as<Date | null>('c.scheduled_at'),
   /** Number of recipients without a message so far. */
   recipients: as<number>(`greatest(0, c.total_destinations - r.messages + (
-                 SELECT count(*) FROM campaign_hop h WHERE h.account_id = c.account_id AND h.campaign_id = c.id))::bigint`),
+                 SELECT count(*) FROM campaign_fallback h WHERE h.account_id = c.account_id AND h.campaign_id = c.id))::bigint`),
 });
 /** A campaign that has messages to make. */
 export type UnsentCampaign = RowOf<typeof UNSENT_CAMPAIGN>;

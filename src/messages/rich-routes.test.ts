@@ -14,14 +14,14 @@ const RCS = '/api/message-server/rcs/send';
 const destination = '+393331234567';
 
 let program: TestProgram;
-let stranger: Client;
+let otherClient: Client;
 let phoneNumberId: string;
 const opened = new AsyncDisposableStack();
 beforeAll(async () => {
   // Without a worker: what is accepted waits.
   program = opened.use(await startTestProgram({ carriers: {}, roles: { worker: false } }));
   const { pool, account } = program;
-  stranger = program.clientOf((await createAccount(pool, { name: 'Stranger', plan: 'unlimited' })).apiKey);
+  otherClient = program.clientOf((await createAccount(pool, { name: 'Neighbour', plan: 'unlimited' })).apiKey);
   const { graph, connectionId, number } = await connectGraph(program);
   opened.defer(graph.close);
   opened.defer((await connectRbm(program)).rbm.close);
@@ -133,7 +133,7 @@ test.each([
     (more: object) => toWhatsapp({ template: { name: 'hello', language: 'en', variables: ['Ana'] }, ...more }),
   ],
   ['RCS', (more: object) => toRcs({ templateId: 'r1', variables: { name: 'Ana' }, ...more })],
-])('a message on %s has the client id in its answer, its status and in repeats', async (name, sendWith) => {
+])('a message on %s has the client id in its response, its status and in repeats', async (name, sendWith) => {
   const customerMessageId = `reference-${name}`;
   const first = await sendWith({ customerMessageId });
   expect(first).toMatchObject({ status: 200, body: { customerMessageId } });
@@ -141,7 +141,7 @@ test.each([
   expect(await program.client.status(customerMessageId)).toMatchObject({ messageId: idOf(first), customerMessageId });
 });
 
-test('one Idempotency-Key sends one message, and its answer is repeated', async () => {
+test('one Idempotency-Key sends one message, and its response is repeated', async () => {
   const headers = { 'idempotency-key': 'rich' };
   const body = { phoneNumberId, destination, template: { id: '900', variables: ['Ana'] } };
   const [first, second] = [await send(WHATSAPP, body, headers), await send(WHATSAPP, body, headers)];
@@ -241,13 +241,13 @@ test.each([
 });
 
 test('an account can use neither the sender nor the template of another account', async () => {
-  const theirs = await send(RCS, { agentId: 'acme', destination, body: text }, {}, stranger);
-  const nobodys = await send(RCS, { agentId: 'none', destination, body: text }, {}, stranger);
+  const theirs = await send(RCS, { agentId: 'acme', destination, body: text }, {}, otherClient);
+  const nobodys = await send(RCS, { agentId: 'none', destination, body: text }, {}, otherClient);
   expect(theirs.body).toEqual(nobodys.body);
   expect(theirs.body).toMatchObject({ messageId: null, results: { rcs: { accepted: false } } });
-  const filled = await send(RCS, { agentId: 'acme', destination, templateId: 'r1' }, {}, stranger);
+  const filled = await send(RCS, { agentId: 'acme', destination, templateId: 'r1' }, {}, otherClient);
   expect([filled.status, fieldsOf(filled)]).toEqual([400, ['templateId']]);
-  const whatsapp = await send(WHATSAPP, { phoneNumberId, destination, template: { id: '900' } }, {}, stranger);
+  const whatsapp = await send(WHATSAPP, { phoneNumberId, destination, template: { id: '900' } }, {}, otherClient);
   expect([whatsapp.status, fieldsOf(whatsapp)]).toEqual([400, ['phoneNumberId']]);
 });
 

@@ -39,7 +39,7 @@ test('a schedule is sent up to an hour late, and asks when it was missed by more
   expect((await listChunks(pool)).find((chunk) => chunk.owner === null)?.ids).toEqual(missed);
 });
 
-test('a schedule that was not missed is not listed, and nobody can release or cancel it as one', async () => {
+test('a schedule that was not missed is not listed, and cannot be released or cancelled as one', async () => {
   await scheduled(-10);
   await scheduled(59);
   expect(await listMissed(pool)).toEqual([]);

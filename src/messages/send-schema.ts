@@ -113,7 +113,7 @@ export const Tlvs = Type.Array(
     type: Type.Optional(
       Type.Enum([...TLV_TYPES], {
         type: 'string',
-        description: 'Form of the value: `cstring` (default), `octets` in hexadecimal, or an unsigned integer.',
+        description: 'Form of the value: `cstring` (default), `octets` (bytes in hexadecimal), or an unsigned integer.',
       }),
     ),
     value: Type.String({ maxLength: 2 * MAX_TLV_OCTETS }),

@@ -19,7 +19,7 @@ const MALFORMED: Refusal[] = [
   'binary_too_long',
 ];
 
-describe('the answer to the specification’s body', () => {
+describe('the response to the specification’s body', () => {
   const body = { phoneNumber: '+351912345678', message: 'Hello', customerMessageId: 'c' };
 
   test('names our id, the client’s and the number', () => {
@@ -31,7 +31,7 @@ describe('the answer to the specification’s body', () => {
     });
   });
 
-  test.each(ANSWERED)('%s is answered with its reason and no id', (refusal) => {
+  test.each(ANSWERED)('%s gets its reason and no id', (refusal) => {
     expect(answerSend(READER, body, refused(refusal))).toMatchObject({
       messageId: null,
       results: [{ accepted: false, statusCode: 400, reasons: [REFUSALS[refusal]] }],
@@ -51,7 +51,7 @@ describe('the answer to the specification’s body', () => {
   });
 });
 
-describe('the answer to the message server’s body', () => {
+describe('the response to the message server’s body', () => {
   const body = { destination: '+351912345678', sender: 'ACME', body: 'Hello', simulation: true };
 
   test('names parts and alphabet', () => {
@@ -79,7 +79,7 @@ describe('the answer to the message server’s body', () => {
   });
 });
 
-test('the bulk answer has one result for each destination, in order, and counts the accepted ones', () => {
+test('the bulk response has one result for each destination, in order, and counts the accepted ones', () => {
   const bulk = {
     globalId: 'g',
     messages: [

@@ -56,7 +56,7 @@ describe('loadJobs', () => {
     });
   });
 
-  test('gives octets as octets, with an empty header when there is none', async () => {
+  test('gives bytes as bytes, with an empty header when there is none', async () => {
     const data = Buffer.from([0, 255, 34, 92]);
     const [one = '', two = ''] = await store(
       { body: '', binaryBody: data, udh: Buffer.of(5, 0) },
@@ -88,7 +88,7 @@ test('bounds are the lowest and the highest, whatever the order', () => {
 });
 
 const ACCEPTED: Outcome = { kind: 'accepted', carrierIds: ['A1'] };
-const UNKNOWN: Outcome = { kind: 'unknown', text: 'no answer', carrierIds: [] };
+const UNKNOWN: Outcome = { kind: 'unknown', text: 'no response', carrierIds: [] };
 const RETRY: Outcome = { kind: 'retry', afterMs: 0, counts: true, code: 'ESME_RMSGQFUL', text: 'queue full' };
 const REFUSED: Outcome = {
   kind: 'refused',
@@ -107,7 +107,7 @@ describe('settleOutcomes', () => {
   test.each([
     ['accepted', ACCEPTED, { status: STATUS.ACCEPTED, carrierId: 'A1', errorCode: null, errorText: null }],
     ['refused', REFUSED, { status: STATUS.REJECTED, errorCode: 'ESME_RINVSRCADR', errorText: 'sender is not valid' }],
-    ['unknown', UNKNOWN, { status: STATUS.UNKNOWN, carrierId: null, errorCode: null, errorText: 'no answer' }],
+    ['unknown', UNKNOWN, { status: STATUS.UNKNOWN, carrierId: null, errorCode: null, errorText: 'no response' }],
     ['retry', RETRY, { status: STATUS.ACCEPTED, carrierId: null, errorCode: 'ESME_RMSGQFUL', submittedAt: null }],
   ])('records %s in the carrier’s own words', async (_, outcome, state) => {
     const [id = ''] = await store({});
@@ -128,7 +128,7 @@ describe('settleOutcomes', () => {
   });
 
   test.each<[string, Outcome]>([
-    ['never answered', { ...UNKNOWN, carrierIds: ['A'] } as Outcome],
+    ['never got a response', { ...UNKNOWN, carrierIds: ['A'] } as Outcome],
     ['refused', { ...REFUSED, carrierIds: ['A'] } as Outcome],
   ])(
     'takes the one id of a message whose second part was %s as that of its first part, not of the message',

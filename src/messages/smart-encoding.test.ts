@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { countParts } from '../smpp/text.ts';
 import { smartText, strictFault } from './smart-encoding.ts';
 
-test('typographic marks, spaces and invisible characters no longer cost double, and each is told', () => {
+test('typographic marks, spaces and invisible characters no longer cost double, and each is reported', () => {
   expect(smartText('L’offre «\u202fExtra\u202f» – jusqu’à 20\u00a0%…\u200b')).toEqual({
     text: `L'offre " Extra " - jusqu'à 20 %...`,
     replaced: [

@@ -61,7 +61,7 @@ export const StatusRecord = Type.Object({
   ...Given,
   possibleDuplicate: Type.Boolean({
     description:
-      'True if it was sent again because the first submit was never answered: the person may receive it twice.',
+      'True if it was sent again because the first submit never got a response: the person may receive it twice.',
   }),
   errorCode: orNull(Type.String({ description: "The carrier's error code." })),
   errorMessage: orNull(Type.String({ description: "The carrier's own text." })),
@@ -145,7 +145,7 @@ const TimelineEvent = Type.Object({
     Type.Enum(['ACCEPTED', 'REFUSED', 'RETRY', 'UNKNOWN'], {
       type: 'string',
       description:
-        'The outcome of an ATTEMPT; UNKNOWN when it was submitted and never answered. For a REVOKE: REFUSED or UNKNOWN.',
+        'The outcome of an ATTEMPT; UNKNOWN when it was submitted and never got a response. For a REVOKE: REFUSED or UNKNOWN.',
     }),
   ),
   code: Type.Optional(Type.String({ description: "The carrier's error code." })),

@@ -254,7 +254,7 @@ export type MoveGroup = Omit<RowOf<typeof MOVE_GROUP>, 'places'> & { readonly pl
 type Moves = { readonly moves: readonly StateMove[]; readonly firstId: string; readonly lastId: string };
 
 /**
- * Moves messages to the state that a receipt reports, forward only; a real DELIVERED may replace an EXPIRED of our own
+ * Moves messages to the state that a receipt reports, forward only; a real DELIVERED may replace an EXPIRED that we set
  * timer. All ids must lie in [firstId, lastId]. Receipts give their time to the minute: `done_at` is never set before
  * the submit.
  *

@@ -181,7 +181,7 @@ describe('the usual way', () => {
 });
 
 describe('other cases', () => {
-  test('shows every attempt, with the answers that later ones replaced, and where it was made', async () => {
+  test('shows every attempt, with the responses that later ones replaced, and where it was made', async () => {
     const message = await stored();
     await attempt(message, retry(10, false, 'ESME_RTHROTTLED'));
     await attempt(message, retry(10, true, 'ESME_RSYSERR'), { attempt: 2 });
@@ -215,8 +215,8 @@ describe('other cases', () => {
 
   test('shows an unknown outcome and what was decided about it later', async () => {
     const message = await stored();
-    await attempt(message, { kind: 'unknown', text: 'no answer', carrierIds: [] });
-    expect(lines(await eventsOf(message)).slice(3)).toEqual(['ATTEMPT 1 UNKNOWN main no answer']);
+    await attempt(message, { kind: 'unknown', text: 'no response', carrierIds: [] });
+    expect(lines(await eventsOf(message)).slice(3)).toEqual(['ATTEMPT 1 UNKNOWN main no response']);
     await transaction(pool, (tx) =>
       endMessages(tx, [
         { accountId, id: message.id, status: STATUS.DELIVERED, doneAt: null, errorCode: null, errorText: null },

@@ -295,8 +295,8 @@ function acceptedAttempt(
 }
 
 /**
- * True if the attempt in the state was accepted: it was unless an event of the same time records that it was never
- * answered.
+ * True if the attempt in the state was accepted: it was unless an event of the same time records that it never got
+ * a response.
  */
 function wasAccepted({ submittedAt, simulation }: MessageHistory, events: readonly MessageEvent[]): boolean {
   if (submittedAt === null || simulation) return false;

@@ -7,7 +7,7 @@ import { insertClientIds } from './client-ids.ts';
 import { insertMessages } from './new-messages.ts';
 import { trackingRoutes } from './timeline.ts';
 
-const { pool, account, stranger, get, ...routes } = await openRoutes([trackingRoutes]);
+const { pool, account, otherAccount, get, ...routes } = await openRoutes([trackingRoutes]);
 afterAll(() => routes[Symbol.asyncDispose]());
 
 async function stored(channel: Channel): Promise<string> {
@@ -33,7 +33,7 @@ test.each([
     timestamp: '2026-11-21T10:00:00.000Z',
     error: null,
   });
-  expect((await get(`/${path}/messages/${id}`, stranger.apiKey)).status).toBe(404);
+  expect((await get(`/${path}/messages/${id}`, otherAccount.apiKey)).status).toBe(404);
 });
 
 test('several client ids are separated by commas or repeated, and one that holds a comma is found too', async () => {

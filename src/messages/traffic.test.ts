@@ -85,8 +85,8 @@ const takeFromQueue = async (id: string): Promise<boolean> =>
 const CODE = { code: '8', text: 'no', carrierIds: [] };
 const OUTCOMES: Readonly<Record<string, Outcome>> = {
   accepted: { kind: 'accepted', carrierIds: ['C'] },
-  unknown: { kind: 'unknown', text: 'no answer', carrierIds: [] },
-  resubmit: { kind: 'unknown', text: 'no answer', carrierIds: [] },
+  unknown: { kind: 'unknown', text: 'no response', carrierIds: [] },
+  resubmit: { kind: 'unknown', text: 'no response', carrierIds: [] },
   refused: { kind: 'refused', status: 'UNSUPPORTED', ...CODE },
   retry: retry(0, true),
 };
@@ -197,7 +197,7 @@ const anyStep = fc.record({ at: fc.nat({ max: 2 }), step: fc.constantFrom(...Obj
 propertyTest.prop([fc.array(anyKind, { minLength: 3, maxLength: 3 }), fc.array(anyStep, { maxLength: 14 })], {
   numRuns: runs(6),
 })(
-  'whatever becomes of messages: figures, cost and what campaigns are told agree with states and ledger',
+  'whatever becomes of messages: figures, cost and what campaigns learn agree with states and ledger',
   async (kinds, steps) => {
     const world = await newWorld();
     const { accountId } = world;

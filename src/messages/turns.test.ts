@@ -16,8 +16,8 @@ import { createRestoreGuard, moveToPaused, type RestoreGuard, readMark, writeMar
 const { pool, connectionString } = testDatabase();
 
 beforeEach(async () => {
-  await reset(pool, sql`TRUNCATE dispatch_chunk, fence_machine`);
-  await exec(pool, sql`UPDATE fence SET state = 'new', reason = NULL, decided_by = NULL`);
+  await reset(pool, sql`TRUNCATE dispatch_chunk, restore_guard_machine`);
+  await exec(pool, sql`UPDATE restore_guard SET state = 'new', reason = NULL, decided_by = NULL`);
 });
 
 async function folder(): Promise<string> {
@@ -30,7 +30,7 @@ const guardOf = (dataDir: string): RestoreGuard =>
 const generationOf = async (machine: string | undefined): Promise<number | undefined> => {
   const rows = await many<{ generation: number }>(
     pool,
-    sql`SELECT generation FROM fence_machine WHERE machine = ${machine}::uuid`,
+    sql`SELECT generation FROM restore_guard_machine WHERE machine = ${machine}::uuid`,
   );
   return rows[0]?.generation;
 };
@@ -70,7 +70,7 @@ test('an orderly end raises the generation, unless sending is paused', async () 
   expect(mark?.generation).toBe(2);
   await moveToPaused(pool, { reason: 'test' });
   await guard.check();
-  await exec(pool, sql`UPDATE fence SET state = 'confirmed'`);
+  await exec(pool, sql`UPDATE restore_guard SET state = 'confirmed'`);
   await guard.stop();
   expect(await generationOf(mark?.machine)).toBe(2);
 });
@@ -88,8 +88,9 @@ test('a machine whose mark and database disagree goes on as a new machine', asyn
 
 test('a machine that comes deletes those that were away for more than 90 days', async () => {
   await guardOf(await folder()).check();
-  const age = (days: number) => exec(pool, sql`UPDATE fence_machine SET seen_at = now() - ${days} * interval '1 day'`);
-  const count = async () => (await one<{ n: number }>(pool, sql`SELECT count(*) AS n FROM fence_machine`)).n;
+  const age = (days: number) =>
+    exec(pool, sql`UPDATE restore_guard_machine SET seen_at = now() - ${days} * interval '1 day'`);
+  const count = async () => (await one<{ n: number }>(pool, sql`SELECT count(*) AS n FROM restore_guard_machine`)).n;
   await age(89);
   await guardOf(await folder()).check();
   expect(await count()).toBe(2);
@@ -110,7 +111,7 @@ test('a check waits for its turn, and gives it back', async () => {
 
 test('a check that fails gives its turn back', async () => {
   const dataDir = await folder();
-  await mkdir(join(dataDir, 'fence.json'));
+  await mkdir(join(dataDir, 'restore-guard.json'));
   await expect(guardOf(dataDir).check()).rejects.toThrow('EISDIR');
   const other = await session();
   await until('the turn', () => tryTurn(other));
@@ -122,10 +123,10 @@ test('a worker that has asked goes on once another worker sends again', async ()
   const asking = guardOf(dataDir);
   await asking.check();
   await queueMessages(pool, { accountId });
-  await exec(pool, sql`UPDATE fence_machine SET generation = 0`);
+  await exec(pool, sql`UPDATE restore_guard_machine SET generation = 0`);
   await asking.check();
   expect(asking.paused()).toBe(true);
-  await exec(pool, sql`UPDATE fence SET state = 'open'`);
+  await exec(pool, sql`UPDATE restore_guard SET state = 'open'`);
   await asking.check();
   expect(asking.paused()).toBe(false);
 });

@@ -47,7 +47,7 @@ export function distribute(
  */
 export type KeepUnclaimed = (of: Pick<SharedCallbacks, 'app'>, parts: readonly CallbackPart[]) => Promise<void>;
 
-/** More than a business account gets in a day while somebody adds its connection. */
+/** More than a business account gets in a day while the operator adds its connection. */
 const MAX_KEPT = 20_000;
 
 type KeepDeps = {
@@ -90,7 +90,7 @@ const AT_ONCE = 200;
 const EVERY_MS = 10 * SECOND_MS;
 
 /**
- * Stores kept parts of senders that have been assigned since, oldest first, and deletes those that nobody claimed within
+ * Stores kept parts of senders that have been assigned since, oldest first, and deletes those that were not claimed within
  * 24 hours. Parts that two processes store at once count once, like a callback that the carrier repeats.
  *
  * @returns the time until the next run, in ms
@@ -147,7 +147,7 @@ function insertUnclaimed(
 
 const OWNER = columns({ app: as<Buffer>('app'), owner: as<string>('owner') });
 
-/** True once the sender belongs to an account: until then, nobody would see its messages. */
+/** True once the sender belongs to an account: until then, no user would see its messages. */
 const IS_ASSIGNED = sql`EXISTS (SELECT FROM sender s WHERE s.channel = 'WHATSAPP' AND s.identity = u.sender)`;
 
 const listUnclaimed = (db: Db): Promise<RowOf<typeof OWNER>[]> =>

@@ -184,7 +184,7 @@ type Flags = { readonly account?: string; readonly connection?: string; readonly
 export function registerUnknownCommands(program: Command, context: CommandContext): void {
   const unknown = program
     .command('unknown')
-    .description('messages whose submit was never answered, or that may have been revoked at their network');
+    .description('messages whose submit never got a response, or that may have been revoked at their network');
 
   unknown
     .command('list')

@@ -32,11 +32,11 @@ beforeEach(() =>
 
 const NUMBER = '351912345678';
 
-/** A message that was written to connection 1 and never answered. */
+/** A message that was written to connection 1 and never got a response. */
 async function inDoubt(more: Parameters<typeof newMessage>[0] = {}, costs?: Costs): Promise<string> {
   const message = newMessage(more);
   await insertMessages(pool, [message]);
-  const outcome = { kind: 'unknown', text: 'no answer', carrierIds: [] } as const;
+  const outcome = { kind: 'unknown', text: 'no response', carrierIds: [] } as const;
   await transaction(pool, (tx) => settleOutcomes(tx, [resultOf(message.id, outcome)], costs !== undefined, costs));
   return message.id;
 }
@@ -67,7 +67,7 @@ test('unknown outcomes are listed once, counted by connection, and removed only 
   expect(await deleteUnknowns(pool, [{ accountId: 1, messageId: first }])).toBe(1);
   expect(await listUnknownIds(pool)).toEqual(new Set([second]));
   const listed = await db.listUnknowns(pool, { accountId: null, connectionId: null, limit: 10 });
-  expect(listed).toMatchObject([{ messageId: second, reason: 'no answer' }]);
+  expect(listed).toMatchObject([{ messageId: second, reason: 'no response' }]);
 });
 
 describe('a late receipt with an unknown id', () => {

@@ -55,8 +55,8 @@ test('waiting messages end DELETED and their credit returns, a few chunks per ca
 
 test('another account cannot withdraw messages', async () => {
   await queue(3, 1);
-  const stranger = { accountId: accountId + 1, campaignId, by: 'the client', now: new Date() };
-  expect(await transaction(pool, (tx) => withdrawCampaign(tx, stranger, 1000))).toMatchObject({ withdrawn: 0 });
+  const otherAccount = { accountId: accountId + 1, campaignId, by: 'the client', now: new Date() };
+  expect(await transaction(pool, (tx) => withdrawCampaign(tx, otherAccount, 1000))).toMatchObject({ withdrawn: 0 });
 });
 
 test('what a worker has claimed and not submitted is withdrawn; what is submitted is sent, and each ends once', async () => {

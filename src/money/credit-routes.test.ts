@@ -45,7 +45,7 @@ test('entries of one kind are listed without balances', async () => {
 });
 
 test('another account sees only its own entries', async () => {
-  const { apiKey } = await createAccount(program.pool, { name: 'Stranger', plan: 'unlimited' });
+  const { apiKey } = await createAccount(program.pool, { name: 'Neighbour', plan: 'unlimited' });
   const { body } = await program.clientOf(apiKey).request('GET', '/api/partner-gateway/v1/credit/entries');
   expect(body).toMatchObject({ data: [], total: 0 });
 });

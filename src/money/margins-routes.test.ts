@@ -32,7 +32,7 @@ test('what messages earn and cost is shown by account, country and connection as
   ]);
 });
 
-test('other days have margins of their own', async () => {
+test('other days have other margins', async () => {
   expect(await margins('account', '&from=2020-01-01&to=2020-01-31')).toMatchObject({
     total: { messages: 0 },
     data: [],

@@ -128,7 +128,7 @@ export const PRICE = columns({
   id: as<number>('id'),
   channel: as<Channel>('channel'),
   prefix: as<string>('prefix'),
-  /** The account whose messages have this price; null: those of all accounts without one of their own. */
+  /** The account whose messages have this price; null: those of all accounts without a separate price. */
   accountId: as<number | null>('owner_id'),
   /** A category of `PRICE_CATEGORIES`, or `*`. */
   category: as<string>('category'),

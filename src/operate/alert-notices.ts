@@ -23,7 +23,7 @@ import {
 import { durationOf, sentenceOf, textsOf } from './alert-texts.ts';
 import type { Severity } from './attention.ts';
 
-type DeliverDeps = Ways & {
+type DeliverDeps = Transports & {
   readonly pool: Pool;
   readonly log: Log;
   readonly now: () => Date;
@@ -185,7 +185,7 @@ const toHookBody = ({ subject, lines, more, seeLabel, seeUrl }: Message): string
 /** Slack reads these three characters as the beginning of links and entities. */
 const escaped = (text: string): string => text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
 
-type Deps = Pick<Ways, 'mailer' | 'secretKey'> & {
+type Deps = Pick<Transports, 'mailer' | 'secretKey'> & {
   readonly pool: Pool;
   readonly log: Log;
   readonly publicUrl: string;
@@ -215,8 +215,8 @@ async function sendToOwners(
   return { ok: true };
 }
 
-/** The ways out. */
-type Ways = {
+/** The transports of notifications. */
+type Transports = {
   readonly poster: Poster;
   /** Null without SMTP_URL. */
   readonly mailer: Mailer | null;
@@ -233,11 +233,18 @@ const failed = (reason: string): Told => ({ ok: false, reason });
  * Notifies a recipient, by mail or by a signed POST. The same `id` gives the same Message-ID and the same `webhook-id`,
  * by which receivers recognise duplicates. Never rejects.
  */
-function sendMessage(ways: Ways, target: Target, id: string, message: Message): Promise<Told> {
-  return target.kind === 'webhook' ? post(ways, target, id, message) : mail(ways, target.address, id, message);
+function sendMessage(transports: Transports, target: Target, id: string, message: Message): Promise<Told> {
+  return target.kind === 'webhook'
+    ? post(transports, target, id, message)
+    : mail(transports, target.address, id, message);
 }
 
-async function post({ poster, secretKey }: Ways, { sealed }: Target, id: string, message: Message): Promise<Told> {
+async function post(
+  { poster, secretKey }: Transports,
+  { sealed }: Target,
+  id: string,
+  message: Message,
+): Promise<Told> {
   const hook = openHook(secretKey, sealed);
   if (hook === null) return failed('its URL was sealed with another SECRET_KEY: add it again');
   const body = toHookBody(message);
@@ -249,7 +256,7 @@ async function post({ poster, secretKey }: Ways, { sealed }: Target, id: string,
     : failed(`HTTP ${result.status} ${result.body}`.slice(0, 200));
 }
 
-async function mail({ mailer }: Pick<Ways, 'mailer'>, to: string, id: string, message: Message): Promise<Told> {
+async function mail({ mailer }: Pick<Transports, 'mailer'>, to: string, id: string, message: Message): Promise<Told> {
   if (mailer === null) return failed('SMTP_URL is not set');
   if (!isEmail(to)) return failed('not an email address');
   const failure = await mailer.send(id, { to, subject: `Heliograph: ${message.subject}`, text: toMailText(message) });

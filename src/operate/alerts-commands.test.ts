@@ -37,7 +37,7 @@ test('alerts list fails while a problem is open, and not once alerts ack has ack
   expect((await run('alerts', 'list', '--state', 'resolved')).answer).toMatchObject({ data: [{ id }] });
 });
 
-test('alerts test says who cannot be told and why', async () => {
+test('alerts test names the recipients that cannot be reached and the reasons', async () => {
   const outside = {
     secretKey: createSecretKey(Buffer.alloc(32, 7)),
     guard: createGuard({ allowedBlocks: [], ports: [] }),

@@ -23,7 +23,7 @@ type Alert = { id: number; kind: string; state: string; title: string; acknowled
 const list = (query: string) => operator.ask<{ data: Alert[]; total: number }>('GET', `/alerts?${query}`);
 const { address: _, kind: __, ...CHOICE } = TARGET_EXAMPLE;
 
-test('a pause of all sending is told by mail although sending is paused, acknowledged, and resolved', async () => {
+test('a pause of all sending is reported by email although sending is paused, acknowledged, and resolved', async () => {
   const address = 'ops@example.com';
   const target = { ...CHOICE, kind: 'mail', address, quiet: null };
   const { id, secret } = await operator.ask<{ id: number; secret: string | null }>('POST', '/alert-targets', target);

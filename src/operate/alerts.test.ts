@@ -167,7 +167,7 @@ test('of several processes one evaluates, and no alert is announced twice', asyn
   expect(Date.now() - (await findEvaluation(pool)).at.getTime()).toBeLessThan(60_000);
 });
 
-test('nobody is reminded of an alert that a person has acknowledged, and others are reminded every four hours', async () => {
+test('an acknowledged alert is not sent again, and others every four hours', async () => {
   await addHook();
   await fireDown();
   await exec(pool, sql`UPDATE alert SET told_at = now() - interval '5 hours'`);
@@ -271,7 +271,7 @@ test('two processes do not tell one recipient at the same time', async () => {
   expect(receiver.requests.length - before).toBe(1);
 });
 
-test('in quiet times nothing is told but, if wanted, problems; the rest comes in one message afterwards', async () => {
+test('in quiet times nothing is sent but, if wanted, problems; the rest comes in one message afterwards', async () => {
   const night = { quietFrom: 22 * 60, quietTo: 7 * 60 };
   await add('mail', 'Night@example.com', { ...night, language: 'it' });
   await fireDown();
@@ -352,7 +352,7 @@ test('a connection that delivers less than in its own week is an alert after ten
   ]);
 });
 
-test('a recipient needs a valid address, and one that is removed is told nothing more', async () => {
+test('a recipient needs a valid address, and one that is removed gets nothing more', async () => {
   await expect(add('mail', 'nobody')).rejects.toMatchObject({ details: [{ field: 'address' }] });
   await expect(add('webhook', 'https://10.0.0.1/hook')).rejects.toMatchObject({ details: [{ field: 'address' }] });
   await expect(add('mail', 'a@example.com', { timeZone: 'Mars/Base' })).rejects.toMatchObject({

@@ -35,7 +35,7 @@ test('a backup is created, restored elsewhere with sending paused, and pruned', 
   expect((await readdir(join(folder, 'backups'))).toSorted()).toEqual(['new', 'something else']);
 });
 
-test('a database of somebody else is left alone', async () => {
+test('a foreign database is left alone', async () => {
   const args = ['backup', 'create', '--to', join(folder, 'other')];
   const { code, stderr } = await run('data', args, { DATABASE_URL: 'postgres://a:b@127.0.0.1/c' });
   expect([code, stderr]).toEqual([1, expect.stringMatching(/^DATABASE_URL is set: back up your own PostgreSQL/)]);

@@ -43,7 +43,7 @@ async function settings(publicUrl: string, allowedBlocks = ['127.0.0.0/8']) {
 const check = async (publicUrl: string, allowedBlocks?: string[]) =>
   checkFromOutside(await settings(publicUrl, allowedBlocks), KEY);
 
-test('the address is well when this installation answers there, and not when another one does', async () => {
+test('the address is well when this installation responds there, and not when another one does', async () => {
   expect(await check(await listenAs(KEY))).toMatchObject({
     ok: true,
     detail: expect.stringMatching(/this installation$/),
@@ -54,7 +54,7 @@ test('the address is well when this installation answers there, and not when ano
   });
 });
 
-test('another program, an error, silence and an address without HTTPS are told apart', async () => {
+test('another program, an error, silence and an address without HTTPS are distinguished', async () => {
   const strange = await check(await listen((_request, response) => void response.end('hello')));
   expect(strange).toMatchObject({ ok: false, detail: expect.stringMatching(/reaches another program$/) });
   const broken = await check(await listen((_request, response) => void response.writeHead(502).end()));
@@ -73,7 +73,7 @@ test('what is below the path of PUBLIC_URL is called, as in all links', async ()
   expect(paths).toEqual([expect.stringMatching(/^\/gateway\/api\//)]);
 });
 
-test('an answer that never ends, one that is no HTTP, and a missing file of authorities are named as such', async () => {
+test('a response that never ends, one that is no HTTP, and a missing file of authorities are named as such', async () => {
   const endless = await check(await listen((_request, response) => void response.writeHead(200).write('x')));
   expect(endless.detail).toMatch(/cannot be reached: the response did not arrive in time$/);
   const odd = await check(await listen((_request, response) => void response.writeHead(999).end()));

@@ -76,14 +76,14 @@ test('settings that are not stored yet are tried with a real bind', async () => 
   expect(await operator.ask('GET', '/connections')).toMatchObject({ total: 1 });
 });
 
-test('a wrong password is told in the words of the carrier', async () => {
+test('a wrong password is reported in the words of the carrier', async () => {
   const tried = await tryUnsaved(linkOf({}, 'wrong'));
   expect(okOf(tried)).toEqual({ resolve: true, connect: true, bind: false });
   expect(tried).toMatchObject({ ok: false, detail: expect.stringContaining('ESME_RINVPASWD') });
   expect(JSON.stringify(tried)).not.toContain('wrong');
 });
 
-test('a port on which nobody listens ends at the connection, a name that nobody has before it', async () => {
+test('a closed port fails at the connection, an unknown name before it', async () => {
   const server = net.createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
   const { port } = server.address() as net.AddressInfo;

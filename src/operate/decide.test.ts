@@ -13,7 +13,7 @@ let accountId = 0;
 beforeEach(async () => {
   await exec(pool, sql`DELETE FROM dispatch_chunk`);
   await exec(pool, sql`DELETE FROM message_fallback`);
-  await exec(pool, sql`UPDATE fence SET state = 'open'`);
+  await exec(pool, sql`UPDATE restore_guard SET state = 'open'`);
   accountId = await createAccountWithCredit(pool, 0);
 });
 

@@ -223,7 +223,7 @@ test('old messages and notes of an active conversation are deleted, and whole in
 async function insertCampaign(completedAt: Date | null): Promise<number> {
   const { id } = await one<{ id: number }>(
     pool,
-    sql`INSERT INTO campaign (account_id, name, status, sending_mode, goal, confirmed_at, completed_at, destination_type,
+    sql`INSERT INTO campaign (account_id, name, status, sending_mode, audience, confirmed_at, completed_at, destination_type,
           destinations, numbers, number_countries, number_channels)
         VALUES (${accountId}, 'Spring', ${completedAt ? 3 : 2}, 'SMS', '{"total": 3, "unlisted": 1}', ${THEN},
           ${completedAt}, 2, '{+393331,+393332}', '{+393331,+393332}', '{IT,IT}', '{1,1}')
@@ -237,7 +237,7 @@ async function insertCampaign(completedAt: Date | null): Promise<number> {
   );
   await exec(
     pool,
-    sql`INSERT INTO campaign_batch (account_id, campaign_id, hop, channel, country, first_destination, last_destination,
+    sql`INSERT INTO campaign_batch (account_id, campaign_id, fallback_number, channel, country, first_destination, last_destination,
           message_ids)
         VALUES (${accountId}, ${id}, 0, 1, 'IT', '+393331', '+393332', '{}')`,
   );
@@ -260,8 +260,8 @@ test('the recipients and numbers of an old campaign are deleted; a running one k
     sql`SELECT id FROM campaign WHERE destinations <> '{}' AND numbers <> '{}' ORDER BY 1`,
   );
   expect(named).toEqual([{ id: recent }, { id: running }]);
-  const { goal } = await one<{ goal: unknown }>(pool, sql`SELECT goal FROM campaign WHERE id = ${ended}`);
-  expect(goal).toEqual({ total: 3, unlisted: 3 });
+  const { audience } = await one<{ audience: unknown }>(pool, sql`SELECT audience FROM campaign WHERE id = ${ended}`);
+  expect(audience).toEqual({ total: 3, unlisted: 3 });
 });
 
 test('events that were never sent are deleted, and the audit log is kept for ever', async () => {

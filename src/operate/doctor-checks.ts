@@ -146,7 +146,7 @@ export async function checkMoves(pool: Pool): Promise<Finding> {
         .join(', ') || 'none',
     advice:
       'If no command moves it, a worker with CELL_DATABASES and DIRECTORY_URL ends that within seconds, as soon as the other ' +
-      'cell answers.',
+      'cell responds.',
   };
 }
 

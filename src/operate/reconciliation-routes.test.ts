@@ -34,7 +34,7 @@ async function useEveryWayOfReserving(): Promise<void> {
     (await client.send({ phoneNumber, message: 'Hello' })).messageId ?? '';
   await client.untilStatus(await send('+393331234567'), 'DELIVERED');
   const held = await send('+447700900001');
-  await until('the answer of its carrier', async () => {
+  await until('the response of its carrier', async () => {
     const { rowCount } = await program.pool.query('SELECT 1 FROM message_state WHERE id = $1', [held]);
     return rowCount === 1;
   });

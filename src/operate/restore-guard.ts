@@ -207,9 +207,9 @@ export async function discardQueued(pool: Pool, { by, now }: Decision & { readon
 
 /** `fence show`, `confirm` and `discard`: decide if a restored or copied database may send its queued messages. */
 export function registerRestoreGuardCommands(program: Command, context: CommandContext): void {
-  const fence = program.command('fence').description('protects against sending from a restored or copied database');
+  const guard = program.command('fence').description('protects against sending from a restored or copied database');
 
-  fence
+  guard
     .command('show')
     .description('show the pause of sending, its reason, and the queued messages')
     .action(async () =>
@@ -223,7 +223,7 @@ export function registerRestoreGuardCommands(program: Command, context: CommandC
       ),
     );
 
-  fence
+  guard
     .command('confirm')
     .description('resume sending, including all queued messages')
     .action(async () => {
@@ -231,7 +231,7 @@ export function registerRestoreGuardCommands(program: Command, context: CommandC
       context.report({ confirmed: true }, () => 'Confirmed: the workers now send the queued messages.');
     });
 
-  fence
+  guard
     .command('discard')
     .description(
       'withdraw the messages queued before the pause (DELETED, credit returned) and end their campaigns, then resume sending',

@@ -37,7 +37,7 @@ const TABLES = [
   'campaign_run',
   'campaign_recipient',
   'campaign_batch',
-  'campaign_hop',
+  'campaign_fallback',
   'campaign_lane',
 ];
 
@@ -203,7 +203,7 @@ test('a message waits in a day from its first id on, below that of the next day,
 async function insertCampaign({ accountId = own, id }: { accountId?: number; id?: number } = {}): Promise<number> {
   const campaign = await one<{ id: number }>(
     pool,
-    sql`INSERT INTO campaign (account_id, id, name, status, sending_mode, goal, confirmed_at, completed_at, destination_type, destinations)
+    sql`INSERT INTO campaign (account_id, id, name, status, sending_mode, audience, confirmed_at, completed_at, destination_type, destinations)
         OVERRIDING SYSTEM VALUE
         VALUES (${accountId}, coalesce(${id ?? null}::bigint, nextval(pg_get_serial_sequence('campaign', 'id'))), 'Spring',
           3, 'SMS', '{"total": 3}', ${EARLIER}, ${EARLIER}, 2, '{+391}')
@@ -223,13 +223,13 @@ async function insertCampaign({ accountId = own, id }: { accountId?: number; id?
     );
   await exec(
     pool,
-    sql`INSERT INTO campaign_batch (account_id, campaign_id, hop, channel, country, first_destination, last_destination,
+    sql`INSERT INTO campaign_batch (account_id, campaign_id, fallback_number, channel, country, first_destination, last_destination,
           message_ids)
         VALUES (${key}, 0, 1, 'IT', '+391', '+392', '{}')`,
   );
   await exec(
     pool,
-    sql`INSERT INTO campaign_hop (account_id, campaign_id, destination, hop, message_id, reason)
+    sql`INSERT INTO campaign_fallback (account_id, campaign_id, destination, fallback_number, message_id, reason)
         VALUES (${key}, '+391', 1, ${newId()}, 'TIMEOUT')`,
   );
   await exec(pool, sql`INSERT INTO campaign_lane (account_id, campaign_id, country) VALUES (${key}, 'IT')`);
@@ -246,13 +246,13 @@ test('a campaign is old from the moment on, and as long as not all its recipient
   expect(await found()).toEqual({ accountId: own, campaignId: id });
   await exec(pool, sql`UPDATE campaign SET completed_at = ${BEFORE}`);
   expect(await found()).toBeUndefined();
-  await exec(pool, sql`UPDATE campaign SET completed_at = ${EARLIER}, goal = '{"unlisted": 3}'`);
+  await exec(pool, sql`UPDATE campaign SET completed_at = ${EARLIER}, audience = '{"unlisted": 3}'`);
   expect(await found()).toBeUndefined();
 });
 
 test('the run of one campaign says nothing about another, of the same account or under the same id', async () => {
   const done = await insertCampaign();
-  await exec(pool, sql`UPDATE campaign SET goal = '{"unlisted": 3}'`);
+  await exec(pool, sql`UPDATE campaign SET audience = '{"unlisted": 3}'`);
   await exec(pool, sql`UPDATE campaign SET completed_at = NULL WHERE id = ${await insertCampaign()}`);
   await insertCampaign({ accountId: other, id: done });
   await exec(pool, sql`UPDATE campaign SET completed_at = NULL WHERE account_id = ${other}`);
@@ -281,7 +281,7 @@ test('the steps and numbers of one campaign alone are deleted, once its recipien
     { accountId: own, id: sibling },
     { accountId: other, id },
   ];
-  for (const table of ['campaign_batch', 'campaign_hop', 'campaign_lane'])
+  for (const table of ['campaign_batch', 'campaign_fallback', 'campaign_lane'])
     expect(await campaignsIn(table)).toEqual(left);
   expect(
     await many(
@@ -289,11 +289,11 @@ test('the steps and numbers of one campaign alone are deleted, once its recipien
       sql`SELECT account_id AS "accountId", id FROM campaign WHERE destinations <> '{}' ORDER BY account_id, id`,
     ),
   ).toEqual(left);
-  const { goal } = await one<{ goal: unknown }>(
+  const { audience } = await one<{ audience: unknown }>(
     pool,
-    sql`SELECT goal FROM campaign WHERE account_id = ${own} AND id = ${id}`,
+    sql`SELECT audience FROM campaign WHERE account_id = ${own} AND id = ${id}`,
   );
-  expect(goal).toEqual({ total: 3, unlisted: 7 });
+  expect(audience).toEqual({ total: 3, unlisted: 7 });
 });
 
 const run = () =>
@@ -317,7 +317,7 @@ test('the steps of a campaign are deleted in a run after its recipients', async 
   ]);
 });
 
-test('conversations are deleted when nobody writes to the inbox of their account', async () => {
+test('conversations are deleted while the inbox of their account is quiet', async () => {
   await insertConversation();
   const deleting = await transaction(pool, async (tx) => {
     await claimInboxes(tx, { accountIds: [own] });

@@ -264,7 +264,7 @@ export const findOldCampaign = (db: Db, { before }: Pick<Old, 'before'>): Promis
     db,
     sql`SELECT ${OLD_CAMPAIGN} FROM campaign k
         JOIN campaign_run r ON r.account_id = k.account_id AND r.campaign_id = k.id
-        WHERE k.completed_at < ${before} AND r.recipients > coalesce((k.goal->>'unlisted')::bigint, 0) LIMIT 1`,
+        WHERE k.completed_at < ${before} AND r.recipients > coalesce((k.audience->>'unlisted')::bigint, 0) LIMIT 1`,
   );
 
 export const deleteRecipients = (
@@ -282,7 +282,7 @@ export const deleteRecipients = (
   );
 
 /**
- * Deletes the delivery records of a campaign's recipients, and the numbers that the client gave, and notes in the goal
+ * Deletes the delivery records of a campaign's recipients, and the numbers that the client gave, and notes in the audience
  * that the recipients are not listed any more. The figures of the campaign stay.
  */
 export const deleteCampaignSteps = (db: Db, { accountId, campaignId }: OldCampaign): Promise<number> => {
@@ -290,10 +290,10 @@ export const deleteCampaignSteps = (db: Db, { accountId, campaignId }: OldCampai
   const gone = (table: Sql): Sql => sql`(DELETE FROM ${table} ${own})`;
   return exec(
     db,
-    sql`WITH batches AS ${gone(sql`campaign_batch`)}, hops AS ${gone(sql`campaign_hop`)},
+    sql`WITH batches AS ${gone(sql`campaign_batch`)}, fallbacks AS ${gone(sql`campaign_fallback`)},
           lanes AS ${gone(sql`campaign_lane`)}
         UPDATE campaign k
-        SET goal = coalesce(k.goal, '{}') || jsonb_build_object('unlisted', r.recipients), destinations = '{}',
+        SET audience = coalesce(k.audience, '{}') || jsonb_build_object('unlisted', r.recipients), destinations = '{}',
             numbers = '{}', number_countries = '{}', number_channels = '{}'
         FROM campaign_run r
         WHERE k.account_id = ${accountId} AND k.id = ${campaignId}

@@ -19,7 +19,7 @@ const send = (phoneNumber: string, senderName: string) =>
     body: { phoneNumber, message: 'Hello', senderName },
   });
 
-test('a sender is replaced in a country by a number of a pool: the answer and the timeline say so', async () => {
+test('a sender is replaced in a country by a number of a pool: the response and the timeline say so', async () => {
   const pool = await operator.ask<Row>('POST', '/number-pools', {
     name: 'us',
     numbers: ['+12025550141', '+12025550142'],

@@ -172,7 +172,7 @@ test('a test of a connection reports whether its network accepts the token', asy
 
 const TWILIO = ['connection', 'add', 'http', '--preset', 'twilio'];
 
-test('a carrier by HTTP is added from a preset, with its secrets among the settings', async () => {
+test('a carrier over HTTP is added from a preset, with its secrets among the settings', async () => {
   const added = await run(...TWILIO, '--name', 'twilio', '--set', 'account=AC1', 'apiKey=auth-token', 'tps=5');
   expect(added).toMatchObject({
     code: 0,
@@ -195,7 +195,7 @@ test('a carrier by HTTP is added from a preset, with its secrets among the setti
   expect(changed.secret).toMatchObject({ apiKey: '123', callbackToken });
 });
 
-test('a carrier by HTTP is added without a preset, with its protocol as JSON', async () => {
+test('a carrier over HTTP is added without a preset, with its protocol as JSON', async () => {
   const request = { path: '/send', format: 'form', body: { to: '{{to}}', text: '{{text}}' } };
   const set = ['baseUrl=https://sms.example.com', `request=${JSON.stringify(request)}`, 'answer={"id":"text:ID: *"}'];
   expect(await run('connection', 'add', 'http', '--name', 'own', '--set', ...set)).toMatchObject({ code: 0 });
@@ -206,7 +206,7 @@ test.each([
   ['an account that its preset needs', ['apiKey=k'], 'settings.account'],
   ['a key that its preset needs', ['account=AC1'], 'secret.apiKey'],
   ['a variable that exists', ['account=AC1', 'apiKey=k', 'request={"path":"/{{nothing}}"}'], 'settings.request.path'],
-])('a carrier by HTTP without %s is refused by the name of the field', async (_, set, field) => {
+])('a carrier over HTTP without %s is refused by the name of the field', async (_, set, field) => {
   expect(await run(...TWILIO, '--name', 'wrong', '--set', ...set)).toMatchObject({
     code: 1,
     stderr: expect.stringContaining(field.replace(/^(settings|secret)\./, '')),

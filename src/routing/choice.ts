@@ -209,7 +209,7 @@ export function networkUseOf(
 export type ChosenRoute = {
   /** Best first: the others are for failover. Empty when there is no route. */
   readonly connectionIds: readonly number[];
-  /** Action for a single send that is never answered. */
+  /** Action for a single send that never gets a response. */
   readonly onUnknown: OnUnknown;
   /** Reason for this connection, for users of the account; null where that follows from the prefix alone. */
   readonly reason: string | null;

@@ -30,7 +30,7 @@ type Figures = Counts & {
   readonly lastErrorAt: Date | null;
 };
 
-export type Tally = {
+export type OutcomeCounter = {
   record(outcome: Outcome): void;
   /** Returns the figures since the last call, and starts again at 0. */
   take(): Figures;
@@ -40,7 +40,7 @@ const NOTHING: Counts = { accepted: 0, refused: 0, retried: 0, unknown: 0 };
 const MAX_ERROR_LENGTH = 300;
 
 /** Creates an in-memory count of outcomes. */
-export function createTally(now = () => new Date()): Tally {
+export function createOutcomeCounter(now = () => new Date()): OutcomeCounter {
   let counts = { ...NOTHING };
   let since = performance.now();
   let last: Pick<Figures, 'lastError' | 'lastErrorAt'> = { lastError: null, lastErrorAt: null };
@@ -69,9 +69,9 @@ export function createTally(now = () => new Date()): Tally {
 const describe = ({ code, text }: { code: string; text: string }): string => (text === '' ? code : `${code} ${text}`);
 
 /** Wraps a carrier so that its outcomes are counted. */
-export function tallied(carrier: Carrier, tally: Tally): Carrier {
+export function counting(carrier: Carrier, outcomes: OutcomeCounter): Carrier {
   const record = (outcome: Outcome): Outcome => {
-    tally.record(outcome);
+    outcomes.record(outcome);
     return outcome;
   };
   // Not an async function: that would cost each message a generator and another promise.

@@ -74,7 +74,7 @@ test('nothing is known of the costs before the first reload, nor where none is s
   expect(list.find(1, '+393331234567', '22201')).toBeNull();
 });
 
-test('cost set changes what is there, cost remove removes exactly that, and a running program is told', async () => {
+test('cost set changes what is there, cost remove removes exactly that, and a running program is notified', async () => {
   const client = await pool.connect();
   try {
     const heard = new Promise<string>((resolve) => client.on('notification', ({ channel }) => resolve(channel)));

@@ -76,7 +76,7 @@ const letters = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 6 });
 propertyTest.prop(
   [fc.array(letters, { minLength: 1, maxLength: 4 }), fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 20 })],
   { numRuns: runs(500) },
-)('a text matches exactly when a regular expression with anything in place of the variables does', (literals, text) => {
+)('a text matches exactly when a regular expression with anything instead of the variables does', (literals, text) => {
   expect(matches(text, literals.join('{#var#}'))).toBe(new RegExp(`^${literals.join('.*')}$`, 's').test(text));
   const filled = literals.join('abab');
   expect(matches(filled, literals.join('{#var#}'))).toBe(true);

@@ -80,7 +80,7 @@ test('the cheapest of those at the floor goes first, then those on trial, then t
   expect(ask().reason).toBe('route 2: prefix 39, by cost and quality');
 });
 
-test('a cost that nobody has stated is not taken for a low one, and equal offers keep their priority', () => {
+test('an unknown cost is not taken for a low one, and equal offers keep their priority', () => {
   const stands = { 1: ['good', 90], 2: ['good', 90], 3: ['good', 90] } as const;
   expect(market({ costs: { 3: 70 }, stands })().ids).toEqual([3, 1, 2]);
   expect(market({ costs: { 1: 70, 2: 70, 3: 70 }, stands })().ids).toEqual([1, 2, 3]);

@@ -53,7 +53,7 @@ test('days without hours are whole, also the one on which the clock is changed',
   expect(openAt(sunday, ...times)).toEqual(times.slice(1, 3));
 });
 
-test('the answer changes with the minute, in whatever order instants are asked for', () => {
+test('the result changes with the minute, in whatever order instants are asked for', () => {
   const isOpen = openingOf(hours());
   const times = ['2027-01-15T07:00:00Z', '2027-01-15T06:59:00Z', '2027-01-15T07:00:30Z'];
   expect(times.map((time) => isOpen(Date.parse(time)))).toEqual([true, false, true]);

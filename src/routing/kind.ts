@@ -124,7 +124,7 @@ export type Subscription = {
 
 /** Content of a callback request. */
 export type CallbackAnswer =
-  /** A verification request with the right token, to be answered with this text. */
+  /** A verification request with the right token; the response must be this text. */
   | { readonly kind: 'handshake'; readonly text: string }
   /** A verification request without the right token. */
   | { readonly kind: 'refused' }
@@ -264,7 +264,7 @@ async function get(client: HttpClient, { origin, pathname, search }: URL, maxByt
   const answer = await client.request({ method: 'GET', origin, path: `${pathname}${search}`, headers: {}, maxBytes });
   if (answer.kind === 'failed') return { ok: false, retry: answer.tooLarge !== true, reason: answer.reason };
   if (answer.status === 200) return { ok: true, bytes: answer.body };
-  return { ok: false, retry: answer.status >= 500 || answer.status === 429, reason: `answered with ${answer.status}` };
+  return { ok: false, retry: answer.status >= 500 || answer.status === 429, reason: `returned ${answer.status}` };
 }
 
 /** The secret of a connection as its named fields. */

@@ -56,7 +56,7 @@ test('the connections of a portfolio share its limit, of which a tenth is kept f
   expect(await passing(other, BULK, jobs(1000, 3000))).toHaveLength(3000);
 });
 
-test('answers, people who wrote in the last 24 hours, and people reached before do not count', async () => {
+test('replies, people who wrote in the last 24 hours, and people reached before do not count', async () => {
   const connectionId = await connection('window');
   await updateMessagingLimit(pool, { connectionId, portfolio: 'w', people: 1 });
   const wrote = job(1);

@@ -6,7 +6,7 @@ import { transaction } from '../core/db/transaction.ts';
 import { HOUR_MS } from '../core/time.ts';
 
 /**
- * The number of people to whom a business portfolio at Meta may write first within 24 hours. Answers to people who
+ * The number of people to whom a business portfolio at Meta may write first within 24 hours. Replies to people who
  * wrote in the last 24 hours do not count, and a person counts once, however many messages they get
  * (developers.facebook.com/documentation/business-messaging/whatsapp/messaging-limits).
  */
@@ -75,7 +75,7 @@ const LOCK = 724_913;
 
 /**
  * Counts the people of these messages, by the limit of a portfolio, for all workers together. Returns the decisions on
- * the messages with which a person counts anew, and on those that are beyond the limit; the others count nothing.
+ * the messages with which a person counts again, and on those that are beyond the limit; the others count nothing.
  */
 export function takePeople(
   pool: Pool,

@@ -179,7 +179,7 @@ test('a number without a network is not asked for again until that is too old', 
   expect(await deleteOldKnown(pool)).toBe(1);
 });
 
-test('a message waits no longer than the service is given, and its answer serves the next one', async () => {
+test('a message waits no longer than the service is given, and its response serves the next one', async () => {
   await nameNetwork();
   await add({ waitMs: 50 });
   behave = (request, response) => void held.push(() => known(request, response));
@@ -220,7 +220,7 @@ test.each([
   expect((await made.find([NUMBER], WAIT))(NUMBER)).toBe('22201');
 });
 
-test('a service that does not answer in its time has failed', async () => {
+test('a service that does not respond in its time has failed', async () => {
   await nameNetwork();
   await add({ timeoutSeconds: 0.1, waitMs: 5000 });
   behave = () => undefined;
@@ -356,7 +356,7 @@ test('what a service that is exchanged leaves unanswered is no failure of its su
   expect((await made.find([NUMBER], WAIT))(NUMBER)).toBe('22201');
 });
 
-test('a test of a service shows what it answers and stores nothing', async () => {
+test('a test of a service shows its response and stores nothing', async () => {
   await add();
   expect(await testService(pool, outside, { name: 'service', number: NUMBER })).toEqual({
     kind: 'answered',

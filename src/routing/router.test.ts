@@ -263,7 +263,7 @@ test('a condition that is met does not bring the sandbox into the way of a real 
   expect(find('+393331234567')).toEqual([0]);
 });
 
-test('the way says why it is not that of the prefix alone, and what happens without an answer', async () => {
+test('the way says why it is not that of the prefix alone, and what happens without a response', async () => {
   await db.insertRoute(pool, { ...plain('39', 0), onUnknown: 'resubmit' });
   await addFor('39', 1, { accountId: 8 });
   const router = createRouter(pool);
@@ -385,7 +385,7 @@ propertyTest.prop(
     fc.array(digits(9), { maxLength: 10 }),
   ],
   { numRuns: runs(15) },
-)('answers as a search of the whole list would', async (routes, numbers) => {
+)('gives the result that a search of the whole list would', async (routes, numbers) => {
   await reset(pool, sql`TRUNCATE route, conditional_route`);
   for (const { prefix, connection, priority } of routes) await add(prefix, connection, priority);
   const find = await route();

@@ -9,7 +9,7 @@ const SECRET = jsonSecret(
   (json) => Object(json),
 );
 
-test('the members of a key file are stored beside the other fields', () => {
+test('the members of a key file are stored next to the other fields', () => {
   expect(flattenSecret(SECRET, { account: { user: 'a', key: 'k' }, token: 't' })).toEqual({
     user: 'a',
     key: 'k',

@@ -173,7 +173,7 @@ test('who was written to keeps the number when others join or leave the pool; on
     else expect(last.get(to)).not.toBe(sender);
 });
 
-test('who is written to again keeps the number for as long as messages are kept, and then nobody asks for it any more', async () => {
+test('a recipient of another message keeps the number for as long as messages are kept, and then it is not read any more', async () => {
   const { id } = await transaction(pool, (tx) =>
     change.addPool(tx, { name: 'us', ownerId: null, numbers: NUMBERS, by: 'Ada' }),
   );

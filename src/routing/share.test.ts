@@ -54,7 +54,7 @@ test('a route that is removed moves only its own messages', () => {
   }
 });
 
-test('another campaign shares the same numbers out anew', () => {
+test('another campaign distributes the same numbers again', () => {
   const keys = Array.from({ length: 1000 }, (_, i) => `+39333${1_000_000 + i}`);
   const moved = keys.filter((key) => shareOut(ROUTES, hashOf(key, 1))[0] !== shareOut(ROUTES, hashOf(key, 2))[0]);
   // 46 % of independent draws differ.

@@ -16,7 +16,7 @@ import { superviseConnections } from './supervise.ts';
 
 const { pool } = testDatabase();
 
-test('a carrier that answers enquiries and no submits is reported, and what waits for it moves on', async () => {
+test('a carrier that responds to enquiries and not to submits is reported, and what waits for it moves on', async () => {
   for (const name of ['stuck', 'other'])
     await db.insertConnection(pool, { name, kind: 'smpp', sandbox: false, settings: {} });
   await db.moveConnectionStatus(pool, { name: 'other', status: 'paused' });
@@ -58,7 +58,7 @@ test('a carrier that answers enquiries and no submits is reported, and what wait
 
   const stuck = async () => (await db.listConnectionStatus(pool)).find(({ name }) => name === 'stuck');
   await until('it is down', async () => (await stuck())?.up === false && (await listUnknownIds(pool)).size === 4);
-  expect(await stuck()).toMatchObject({ lastError: 'the carrier does not answer submits' });
+  expect(await stuck()).toMatchObject({ lastError: 'the carrier does not respond to submits' });
 
   await until('nothing is claimed', async () => (await listChunks(pool)).every((chunk) => chunk.owner === null));
   await db.moveConnectionStatus(pool, { name: 'other', status: 'active' });

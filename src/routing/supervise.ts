@@ -12,15 +12,15 @@ import type { Pump, Waker } from '../dispatch/pump.ts';
 import * as db from './connection-store.ts';
 import {
   type Connection,
-  createTally,
+  createOutcomeCounter,
   deleteDeadConnectionStatus,
   deleteOldMinutes,
   LINKS_CHANNEL,
   listConnections,
   notifyLinks,
   ROUTING_CHANNEL,
-  type Tally,
-  tallied,
+  type OutcomeCounter,
+  counting,
 } from './connection-store.ts';
 import { checkSetup, failOver, secretOf } from './connections.ts';
 import type { CarrierContext, Kind, ReadCallback, SetupStep, SharedCallbacks } from './kind.ts';
@@ -45,7 +45,7 @@ type Running = {
   readonly connection: db.Connection;
   readonly carrier: Carrier;
   readonly pump: Pump;
-  readonly tally: Tally;
+  readonly outcomes: OutcomeCounter;
 };
 
 export type Supervisor = {
@@ -104,8 +104,8 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
   }
 
   async function reportFigures(runs: readonly Running[]): Promise<void> {
-    const figures = runs.map(({ connection, carrier, tally }) => ({
-      ...tally.take(),
+    const figures = runs.map(({ connection, carrier, outcomes }) => ({
+      ...outcomes.take(),
       connectionId: connection.id,
       inFlight: carrier.state().inFlight,
     }));
@@ -142,9 +142,9 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
     new Map((await db.listWorkersUp(deps.pool, { besides: deps.owner })).map((c) => [c.connectionId, c.workers]));
 
   function start(connection: db.Connection, others: number): void {
-    const tally = createTally();
-    const carrier = tallied(deps.makeCarrier(connection), tally);
-    const run: Running = { connection, carrier, tally, pump: deps.startPump(connection, carrier) };
+    const outcomes = createOutcomeCounter();
+    const carrier = counting(deps.makeCarrier(connection), outcomes);
+    const run: Running = { connection, carrier, outcomes, pump: deps.startPump(connection, carrier) };
     run.pump.shareRate(1 + others);
     running.set(connection.id, run);
     carrier.start({
@@ -333,13 +333,13 @@ async function resolve(host: string, guard: Guard | null): Promise<string> {
   return addresses.map(({ address }) => address).join(', ');
 }
 
-/** Dials the addresses that `allowed` returns for a name: a name server may answer differently than a moment before. */
+/** Dials the addresses that `allowed` returns for a name: a name server may respond differently than a moment before. */
 function connect(host: string, port: number, allowed: LookupFunction | undefined): Promise<string> {
   return new Promise((done, fail) => {
     const socket = net.connect({ host, port, timeout: CONNECT_MS, ...(allowed && { lookup: allowed }) });
     const end = (): void => void socket.destroy();
     socket.once('connect', () => done(`port ${port} is open`)).once('connect', end);
-    socket.once('timeout', () => fail(new Error(`no answer from port ${port} within ${CONNECT_MS / 1000} s`)));
+    socket.once('timeout', () => fail(new Error(`no response from port ${port} within ${CONNECT_MS / 1000} s`)));
     socket.once('timeout', end).once('error', fail);
   });
 }
@@ -348,7 +348,7 @@ function connect(host: string, port: number, allowed: LookupFunction | undefined
 async function signIn(carrier: Carrier): Promise<string> {
   const { promise: settled, resolve: settle } = Promise.withResolvers<void>();
   const timer = setTimeout(settle, BIND_MS);
-  let heard = `no answer within ${BIND_MS / 1000} s`;
+  let heard = `no response within ${BIND_MS / 1000} s`;
   const refuse = (): Promise<void> => Promise.reject(new Error('this is a test'));
   carrier.start({
     receipt: refuse,

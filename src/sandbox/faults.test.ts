@@ -18,27 +18,20 @@ describe('submits', () => {
   test.each([
     ['ESME_RTHROTTLED', RTHROTTLED],
     ['ESME_RMSGQFUL', RMSGQFUL],
-  ] as const)(
-    'more than the window is answered %s, and a client that keeps to it never is',
-    async (windowStatus, status) => {
-      const smsc = await start({ window: 5, windowStatus, responseDelayMs: 60_000 });
-      const client = await bindLibrary(smsc.port);
-      const held = Promise.allSettled(many(5).map((to) => client.submit(to)));
-      await expect.poll(() => smsc.ledger.counts().accepted).toBe(5);
-      smsc.script.responseDelayMs = 0;
-      expect((await Promise.all(many(3).map((to) => client.submit(to)))).map(statusOf)).toEqual([
-        status,
-        status,
-        status,
-      ]);
-      expect(smsc.ledger.counts().accepted).toBe(5);
-      await client.close();
-      await held;
-      const other = await bindLibrary(smsc.port);
-      const kept = await Promise.all(many(5).map((to) => other.submit(to)));
-      expect(kept.map(statusOf)).toEqual([0, 0, 0, 0, 0]);
-    },
-  );
+  ] as const)('more than the window gets %s, and a client that keeps to it never is', async (windowStatus, status) => {
+    const smsc = await start({ window: 5, windowStatus, responseDelayMs: 60_000 });
+    const client = await bindLibrary(smsc.port);
+    const held = Promise.allSettled(many(5).map((to) => client.submit(to)));
+    await expect.poll(() => smsc.ledger.counts().accepted).toBe(5);
+    smsc.script.responseDelayMs = 0;
+    expect((await Promise.all(many(3).map((to) => client.submit(to)))).map(statusOf)).toEqual([status, status, status]);
+    expect(smsc.ledger.counts().accepted).toBe(5);
+    await client.close();
+    await held;
+    const other = await bindLibrary(smsc.port);
+    const kept = await Promise.all(many(5).map((to) => other.submit(to)));
+    expect(kept.map(statusOf)).toEqual([0, 0, 0, 0, 0]);
+  });
 
   test('submits above the agreed rate are throttled, over all binds of the account', async () => {
     const smsc = await start({ tps: 40 });
@@ -63,7 +56,7 @@ describe('submits', () => {
     expect(smsc.ledger.submits().map((entry) => entry.answered)).toEqual([false, true]);
     expect(smsc.ledger.counts()).toMatchObject({ accepted: 2, answered: 1 });
     await client.close();
-    await expect(lost).rejects.toThrow('closed before the answer');
+    await expect(lost).rejects.toThrow('closed before the response');
   });
 
   test('responses can be reordered', async () => {
@@ -75,7 +68,7 @@ describe('submits', () => {
     expect(order).toHaveLength(20);
   });
 
-  test('a cut in the middle of a window accepts exactly as many messages as the script says and answers none of the last', async () => {
+  test('a cut in the middle of a window accepts exactly as many messages as the script says and responds to none of the last', async () => {
     const smsc = await start({ cutAfter: 10, receipts: 'none' });
     const client = await bindLibrary(smsc.port);
     const answers = await Promise.allSettled(many(50).map((to) => client.submit(to)));
@@ -100,7 +93,7 @@ describe('submits', () => {
 });
 
 describe('an unreachable carrier', () => {
-  test('a silent carrier does not answer until it reads again', async () => {
+  test('a silent carrier does not respond until it reads again', async () => {
     const smsc = await start();
     const client = await bindLibrary(smsc.port);
     smsc.pauseReads();
@@ -167,7 +160,7 @@ describe('deliver_sm', () => {
   });
 
   test('a permanently refused delivery is not repeated', async () => {
-    // Longer than any answer takes on a busy machine: a late one would be one more try.
+    // Longer than any response takes on a busy machine: a late one would be one more try.
     const smsc = await start({ retryMs: 60_000 });
     const client = await bindLibrary(smsc.port);
     client.answerWith = () => RX_P_APPN;
@@ -182,10 +175,10 @@ describe('deliver_sm', () => {
     const transmitter = await bindLibrary(smsc.port, 'transmitter');
     await Promise.all(many(3).map((to) => transmitter.submit(to)));
     await expect.poll(() => smsc.waiting()).toBe(3);
-    const stranger = await bindLibrary(smsc.port, 'receiver', { system_id: 'other' });
+    const otherBind = await bindLibrary(smsc.port, 'receiver', { system_id: 'other' });
     const receiver = await bindLibrary(smsc.port, 'receiver');
     await receiver.until(() => receiver.received.length === 3);
-    expect(stranger.received).toEqual([]);
+    expect(otherBind.received).toEqual([]);
   });
 
   test('deliveries beyond the queue limit are lost and counted', async () => {

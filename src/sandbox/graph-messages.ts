@@ -45,7 +45,7 @@ type MessageDeps = {
 };
 
 /** The endpoint for messages. */
-export type MessageDesk = {
+export type MessageEndpoint = {
   /** Accepts or rejects a message, or marks an inbound message as read. */
   post(number: PhoneNumber, body: unknown): SandboxAnswer | Promise<SandboxAnswer>;
 };
@@ -58,7 +58,7 @@ const SCRIPTED = 'Rejected by the script of the simulator.';
 type Accepted = { readonly to: string; readonly category: string };
 
 /** Creates the endpoint for messages, with the rules of the network (Cloud API, messages and error codes). */
-export function createMessageDesk(deps: MessageDeps): MessageDesk {
+export function createMessageEndpoint(deps: MessageDeps): MessageEndpoint {
   const { script, ledger, random, limits, windows, templates, statuses, hasMedia } = deps;
   const refusals = createRecentMap<number>(() => MAX_REFUSALS);
 

@@ -50,7 +50,7 @@ describe('a request', () => {
     ['to a number that is not ours', '/v23.0/42/messages', 400, 100, {}],
     ['without a version', '/100000000000001/messages', 400, 2500, {}],
     ['to an edge that is none', '/v23.0/100000000000001/nothing', 400, 2500, {}],
-  ])('%s is answered in the documented format', async (_, path, status, code, more) => {
+  ])('%s gets a response in the documented format', async (_, path, status, code, more) => {
     const reply = await ask(await sandbox(), path, {}, more);
     expect(reply).toMatchObject({ status, json: { error: { code, type: expect.stringMatching(/Exception$/) } } });
   });
@@ -127,7 +127,7 @@ describe('a free-form message', () => {
     ['with a text that is too long', 131009, { text: { body: 'x'.repeat(4097) } }],
     ['with an id of ours that is too long', 131009, { text: { body: 'x' }, biz_opaque_callback_data: 'x'.repeat(513) }],
     ['with an address and an id', 131009, { type: 'image', image: { link: 'https://x.example', id: '1' } }],
-    ['with a file that nobody uploaded', 131009, { type: 'image', image: { id: '1' } }],
+    ['with a file that was not uploaded', 131009, { type: 'image', image: { id: '1' } }],
     ['with words on a sound', 131009, { type: 'audio', audio: { link: 'https://x.example', caption: 'c' } }],
     ['off the map', 131009, { type: 'location', location: { latitude: 91, longitude: 0 } }],
     ['with a contact without a name', 131008, { type: 'contacts', contacts: [{}] }],
@@ -202,7 +202,7 @@ describe('a template', () => {
   });
 
   test.each<[string, number, object]>([
-    ['that nobody made', 132001, template('nothing')],
+    ['that does not exist', 132001, template('nothing')],
     ['in another language', 132001, template('hello', undefined, 'pt_PT')],
     ['without a name', 131008, { type: 'template', template: {} }],
     ['without its value', 132000, template('order_update', [], 'pt_PT')],
@@ -236,7 +236,7 @@ describe('a template', () => {
     ['REJECTED', 132001],
     ['FLAGGED', 0],
     ['DELETED', 132001],
-  ])('that is %s is answered with %i', async (event, expected) => {
+  ])('that is %s gets %i', async (event, expected) => {
     const graph = await sandbox();
     graph.templates.move(graph.templates.all().find(({ name }) => name === 'hello')?.id ?? '', event);
     expect(await codeOf(graph, template('hello'))).toBe(expected);
@@ -314,7 +314,7 @@ describe('a number that is not registered', () => {
 });
 
 describe('the subscription', () => {
-  test('with a URL of its own is accepted only when the URL answers the challenge', async () => {
+  test('with its own URL is accepted only when the URL responds to the challenge', async () => {
     const graph = await sandbox({ subscribed: false });
     const client = await startServer({
       maxBytes: 1000,

@@ -5,10 +5,10 @@ import { constantTimeEqual } from '../core/secrets.ts';
 import { createEvents, createSamples, createStatusPlanner, type Samples, type Taken } from './graph-events.ts';
 import { createMediaStore, type MediaStore } from './graph-media.ts';
 import {
-  createMessageDesk,
+  createMessageEndpoint,
   type InboundDraft,
   injectInbound,
-  type MessageDesk,
+  type MessageEndpoint,
   type PhoneNumber,
 } from './graph-messages.ts';
 import {
@@ -122,7 +122,16 @@ export async function startSandboxGraph(options: SandboxGraphOptions = {}): Prom
   const templates = createTemplates({ script, ledger, events, isSample: samples.has });
   const statuses = createStatusPlanner({ script, ledger, random, events });
   const media = createMediaStore({ ledger, urlMs: () => script.mediaUrlMs, baseUrl: () => server.url });
-  const desk = createMessageDesk({ script, ledger, random, limits, windows, templates, statuses, hasMedia: media.has });
+  const messages = createMessageEndpoint({
+    script,
+    ledger,
+    random,
+    limits,
+    windows,
+    templates,
+    statuses,
+    hasMedia: media.has,
+  });
   let [url, subscribed] = [callbackUrl, options.subscribed ?? true];
   const applySubscription = (): void => events.setUrl(subscribed ? url : null);
 
@@ -145,7 +154,7 @@ export async function startSandboxGraph(options: SandboxGraphOptions = {}): Prom
     appId,
     numbers,
     ledger,
-    desk,
+    messages,
     templates,
     media,
     samples,
@@ -227,7 +236,7 @@ type GraphApiDeps = {
   readonly wabaId: string;
   readonly numbers: readonly PhoneNumber[];
   readonly ledger: LedgerWriter;
-  readonly desk: MessageDesk;
+  readonly messages: MessageEndpoint;
   readonly templates: Templates;
   readonly media: MediaStore;
   readonly appId: string;
@@ -308,7 +317,7 @@ function onNumber(
   if (method === 'POST' && (edge === 'messages' || edge === 'marketing_messages')) {
     if (unregistered.has(number.id)) return faultAnswer({ code: 133010, details: 'The account is not registered.' });
     const body = parseJson(request.body.toString());
-    return body === undefined ? invalidJson() : deps.desk.post(number, body);
+    return body === undefined ? invalidJson() : deps.messages.post(number, body);
   }
   if (method === 'POST' && edge === 'media') return deps.media.upload(request);
   return method === 'GET' && edge === '' ? ok(toNetwork(deps, unregistered)(number)) : unknownPath(request);

@@ -68,13 +68,13 @@ describe('tokens', () => {
 });
 
 describe('messages', () => {
-  test('are answered with their name', async () => {
+  test('get their name', async () => {
     const messageId = crypto.randomUUID();
     const name = `phones/${NUMBER}/agentMessages/${messageId}`;
     expect(bodyOf(await send(TEXT, messageId))).toMatchObject({ name, sendTime: expect.stringMatching(/Z$/) });
   });
 
-  test('with a used id are answered alike and have no effect', async () => {
+  test('with a used id get the same response and have no effect', async () => {
     const messageId = crypto.randomUUID();
     await send(TEXT, messageId);
     expect(statusOf(await send({ contentMessage: { text: 'Another' } }, messageId))).toBe(200);
@@ -102,7 +102,7 @@ describe('messages', () => {
     expect(statusOf(await send(TEXT))).toBe(200);
   });
 
-  test('beyond the rate of the agent are answered with 429', async () => {
+  test('beyond the rate of the agent get 429', async () => {
     rbm.script.tps = 0.01;
     const statuses = [statusOf(await send(TEXT)), statusOf(await send(TEXT))];
     expect(statuses).toEqual([200, 429]);
@@ -303,7 +303,7 @@ const receiptsOf = ({ heard }: Receiver): string[] =>
   heard.flatMap((callback) => (callback.kind === 'events' ? callback.receipts.map(({ state }) => state) : []));
 
 describe('callbacks', () => {
-  test('go only to a URL that answers the handshake with the secret', async () => {
+  test('go only to a URL that responds to the handshake with the secret', async () => {
     rbm.script.callbackMaxTries = 1;
     const server = createServer((_, response) => void response.end('ok'));
     await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
@@ -331,13 +331,13 @@ describe('callbacks', () => {
     expect(receiptsOf(receiver)).toEqual(states);
   });
 
-  test('with an early event are sent before the answer', async () => {
+  test('with an early event are sent before the response', async () => {
     const receiver = await registered();
     await send(TEXT, undefined, '+351912349905');
     expect(receiptsOf(receiver)).toEqual(['DELIVERED']);
   });
 
-  test('are repeated until they are answered with 200', async () => {
+  test('are repeated until they get 200', async () => {
     const receiver = await registered();
     rbm.script.callbackRetryMs = 5;
     receiver.status = 500;

@@ -38,7 +38,7 @@ test('a simulator in its own process is controlled by lines of JSON', async () =
   await client.closed;
 });
 
-test('an invalid line is answered with an error and changes nothing', async () => {
+test('an invalid line gets an error and changes nothing', async () => {
   const { next, say } = run();
   await next();
   expect(await say('nonsense')).toMatchObject({ ok: false });

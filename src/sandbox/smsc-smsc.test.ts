@@ -81,7 +81,7 @@ describe('binding', () => {
     expect((await bindLibrary(smsc.port)).bound.command_status).toBe(ROK);
   });
 
-  test('a scripted refusal answers every bind', async () => {
+  test('a scripted refusal rejects every bind', async () => {
     const smsc = await start({ bindRefusal: 'ESME_RBINDFAIL' });
     expect((await bindLibrary(smsc.port)).bound.command_status).toBe(RBINDFAIL);
   });
@@ -102,7 +102,7 @@ describe('binding', () => {
     expect(transmitter.received).toEqual([]);
   });
 
-  test('unbind is answered and closes the connection', async () => {
+  test('unbind gets a response and closes the connection', async () => {
     const smsc = await start();
     const client = await bindLibrary(smsc.port);
     expect((await client.request('unbind')).command_status).toBe(ROK);
@@ -132,13 +132,13 @@ describe('binding', () => {
 });
 
 describe('liveness', () => {
-  test('enquire_link is answered, bound or not', async () => {
+  test('enquire_link gets a response, bound or not', async () => {
     const smsc = await start();
     const client = await connectLibrary(smsc.port);
     expect((await client.request('enquire_link')).command).toBe('enquire_link_resp');
   });
 
-  test('a quiet client is probed, and stays connected while it answers', async () => {
+  test('a quiet client is probed, and stays connected while it responds', async () => {
     stopClock();
     const smsc = await start({ enquireMs: 30_000 });
     const client = await bindLibrary(smsc.port);
@@ -147,7 +147,7 @@ describe('liveness', () => {
     expect(client.received.filter((pdu) => pdu.command === 'enquire_link').length).toBeGreaterThanOrEqual(4);
   });
 
-  test('a client that does not answer is disconnected', async () => {
+  test('a client that does not respond is disconnected', async () => {
     stopClock();
     const smsc = await start({ enquireMs: 30_000 });
     const client = await bindLibrary(smsc.port);

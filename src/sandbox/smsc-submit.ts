@@ -39,7 +39,7 @@ type Answer = {
 };
 
 /** The handler of submits. */
-type SubmitDesk = {
+type SubmitHandler = {
   submit(session: Session, pdu: Submit): void;
   /** Records a submit that its bind does not allow. */
   refused(session: Session, pdu: Submit, status: number): void;
@@ -63,7 +63,7 @@ const MAX_DESTINATIONS = 10_000;
  * Creates the handler that accepts or rejects submits, records them, responds as the script defines, and schedules
  * receipts.
  */
-export function createSubmitDesk({ script, ledger, random, store, receipts, nextId }: SubmitDeps): SubmitDesk {
+export function createSubmitHandler({ script, ledger, random, store, receipts, nextId }: SubmitDeps): SubmitHandler {
   const late = createTimeline<Answer>(({ session, sequence, status, messageId, entry }) =>
     session.answer(sequence, status, messageId, entry),
   );

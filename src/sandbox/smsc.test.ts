@@ -26,7 +26,7 @@ async function start() {
   return smsc;
 }
 
-test('the sandbox is wanted while no real carrier is configured, unless the setting says otherwise', async () => {
+test('the sandbox is wanted while no real carrier is configured, unless the setting decides', async () => {
   expect(await isSandboxWanted({ sandbox: 'auto' }, pool)).toBe(true);
   await start();
   expect(await isSandboxWanted({ sandbox: 'auto' }, pool)).toBe(true);

@@ -18,7 +18,7 @@ import {
 } from './smsc-ledger.ts';
 import { createRandom, defaultScript, outcomeFor, type SandboxScript } from './smsc-script.ts';
 import { createSession, type Services, type Session } from './smsc-session.ts';
-import { createReceiptPlanner, createSubmitDesk, type InboundMessage, inboundMessages } from './smsc-submit.ts';
+import { createReceiptPlanner, createSubmitHandler, type InboundMessage, inboundMessages } from './smsc-submit.ts';
 
 /** The options of the SMSC simulator: any part of its script, and the following. */
 export type SandboxOptions = Partial<SandboxScript> & {
@@ -248,7 +248,7 @@ function createCore(script: SandboxScript, ledger: LedgerWriter): Core {
   const store = createMessageStore(script, ledger);
   const receipts = createReceiptPlanner({ script, ledger, random, account: accounts.get });
   const nextId = createMessageIds(script);
-  const desk = createSubmitDesk({ script, ledger, random, store, receipts, nextId });
+  const submits = createSubmitHandler({ script, ledger, random, store, receipts, nextId });
   const sessions = new Set<Session>();
   let connections = 0;
   let references = 0;
@@ -258,8 +258,8 @@ function createCore(script: SandboxScript, ledger: LedgerWriter): Core {
     script,
     ledger,
     account: accounts.get,
-    submit: desk.submit,
-    refused: desk.refused,
+    submit: submits.submit,
+    refused: submits.refused,
     query: store.query,
     cancel: store.cancel,
     replace: store.replace,
@@ -310,7 +310,7 @@ function createCore(script: SandboxScript, ledger: LedgerWriter): Core {
       for (const session of sessions) session.sweep();
     },
     stop() {
-      desk.stop();
+      submits.stop();
       receipts.stop();
       for (const account of accounts.all()) account.outbox.stop();
     },

@@ -25,7 +25,7 @@ const listBinds = () => many<{ mode: string }>(pool, sql`SELECT mode FROM smpp_b
 const enquire = { command: 'enquire_link' };
 
 test.each(['transmitter', 'receiver', 'transceiver'] as const)(
-  'a foreign client binds as a %s, is listed, and is answered an enquire_link and an unbind',
+  'a foreign client binds as a %s, is listed, and gets responses to an enquire_link and an unbind',
   async (mode) => {
     const server = await startServer(database);
     const client = await bindAs(server, await newCredential(pool, accountId), mode);
@@ -45,7 +45,7 @@ test('an old client gets no parameters', async () => {
   expect(client.bound['sc_interface_version']).toBeUndefined();
 });
 
-test('a wrong password and an unknown system_id get the same answer, and the connection ends', async () => {
+test('a wrong password and an unknown system_id get the same response, and the connection ends', async () => {
   const server = await startServer(database);
   const credential = await newCredential(pool, accountId);
   for (const shown of [
@@ -73,11 +73,11 @@ test('an account whose channels do not include SMS does not bind', async () => {
 test('guesses at one system_id are limited, and its owner still binds from where it has bound before', async () => {
   const server = await startServer(database);
   const credential = await newCredential(pool, accountId);
-  const stranger = await newCredential(pool, accountId);
+  const other = await newCredential(pool, accountId);
   expect((await bindAs(server, credential)).bound.command_status).toBe(0);
   const statuses: number[] = [];
   for (let n = 0; n < 25; n++) {
-    const client = await bindAs(server, { ...stranger, password: `wrong${n}` });
+    const client = await bindAs(server, { ...other, password: `wrong${n}` });
     statuses.push(client.bound.command_status);
   }
   expect(new Set(statuses)).toEqual(new Set([STATUS.ESME_RINVPASWD, STATUS.ESME_RBINDFAIL]));
@@ -149,7 +149,7 @@ test('a change of the password, of the addresses, a deletion and a suspension un
   expect((await clients[4]?.request(enquire.command))?.command_status).toBe(0);
 });
 
-test('a server that stops unbinds its clients after it has answered them', async () => {
+test('a server that stops unbinds its clients after it has responded to them', async () => {
   const gate = gatedAccept(pool);
   const server = await startServer(database, { accept: gate.accept });
   const client = await bindAs(server, await newCredential(pool, accountId));

@@ -34,7 +34,7 @@ async function bindRaw(port: number, credential: IssuedCredential): Promise<RawC
   return client;
 }
 
-test('whatever its window, a client has no more than 256 KiB and one request without an answer', async () => {
+test('whatever its window, a client has no more than 256 KiB and one request without a response', async () => {
   const gate = gatedAccept(pool);
   const server = await startServer(database, { accept: gate.accept });
   const client = await bindRaw(server.port, await newCredential(pool, accountId, { window: 1000 }));
@@ -48,26 +48,26 @@ test('whatever its window, a client has no more than 256 KiB and one request wit
   expect((await other.request('enquire_link')).command_status).toBe(0);
   expect(gate.begun()).toBe(5);
   gate.release();
-  await until('all are answered', () => client.received.length === 41);
+  await until('all get a response', () => client.received.length === 41);
   expect(gate.begun()).toBe(40);
 });
 
-test('a stranger cannot begin a PDU that is larger than any bind', async () => {
+test('an unbound client cannot begin a PDU that is larger than any bind', async () => {
   const server = await startServer(database);
-  const stranger = await connectRaw(server.port);
+  const unbound = await connectRaw(server.port);
   const header = Buffer.alloc(16);
   header.writeUInt32BE(1025, 0);
   header.writeUInt32BE(0x15, 4);
-  stranger.send(header);
-  await stranger.closed;
-  expect(stranger.received).toMatchObject([{ command: 'generic_nack', status: STATUS.ESME_RINVCMDLEN }]);
+  unbound.send(header);
+  await unbound.closed;
+  expect(unbound.received).toMatchObject([{ command: 'generic_nack', status: STATUS.ESME_RINVCMDLEN }]);
 });
 
 test('a network that does not bind has so many connections a minute, which end before TLS begins', async () => {
   const tls = await writeTestCertificate();
   const listen = { host: '127.0.0.1', port: 0, tlsPort: 0, tls };
   const bounds: string[] = [];
-  const server = await startServer(database, { listen, strangersPerMinute: 3, refused: (bound) => bounds.push(bound) });
+  const server = await startServer(database, { listen, unboundPerMinute: 3, refused: (bound) => bounds.push(bound) });
   const tlsPort = server.tlsPort ?? 0;
   for (let n = 0; n < 3; n++) {
     const client = await connectRaw(tlsPort, '127.0.0.2');

@@ -49,7 +49,7 @@ async function arrive(body: string): Promise<string> {
 }
 
 describe('receipts', () => {
-  test('reach the receiver of the credential that asked for them, and nobody else', async () => {
+  test('reach the receiver of the credential that asked for them, and no other', async () => {
     const server = await startServer(database);
     const credential = await newCredential(pool, accountId);
     const other = await bindAs(server, await newCredential(pool, accountId));
@@ -113,7 +113,7 @@ describe('receipts', () => {
     expect(statesOf(client)).toEqual(['EXPIRED']);
   });
 
-  test('that are under way when the server stops are settled by the answers that come meanwhile', async () => {
+  test('that are under way when the server stops are settled by the responses that come meanwhile', async () => {
     const server = await startServer(database);
     const client = await bindAs(server, await newCredential(pool, accountId));
     client.answerWith = (pdu) => (pdu.command === 'deliver_sm' ? null : 0);
@@ -128,7 +128,7 @@ describe('receipts', () => {
     expect(client.log.at(-1)).toBe('unbind');
   });
 
-  test('that are not answered are sent again when the bind has ended, to another one', async () => {
+  test('that get no response are sent again when the bind has ended, to another one', async () => {
     const server = await startServer(database);
     const credential = await newCredential(pool, accountId);
     const mute = await bindAs(server, credential);
@@ -171,7 +171,7 @@ describe('receipts', () => {
     expect(client.received).toHaveLength(2);
   });
 
-  test('of one message come in order: the next is sent when the one before is answered', async () => {
+  test('of one message come in order: the next is sent when the one before gets a response', async () => {
     const server = await startServer(database);
     const credential = await newCredential(pool, accountId);
     const client = await bindAs(server, credential);
@@ -212,7 +212,7 @@ describe('receipts', () => {
     expect(texts).toHaveLength(10);
   });
 
-  test('of a submit_multi name the id of its answer', async () => {
+  test('of a submit_multi name the id of its response', async () => {
     const server = await startServer(database);
     const client = await bindAs(server, await newCredential(pool, accountId));
     const multi = await client.request('submit_multi', {
@@ -263,7 +263,7 @@ describe('receipts', () => {
     });
   });
 
-  test('to a client that answers none of them go to another bind in the end', async () => {
+  test('to a client that responds to none of them go to another bind in the end', async () => {
     const server = await startServer(database, { timing: { ...TIMING, answerMs: 300 } });
     const credential = await newCredential(pool, accountId);
     const mute = await bindAs(server, credential);

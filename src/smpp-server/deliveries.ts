@@ -36,9 +36,9 @@ const waitAfter = (failures: number): number => Math.min(MAX_WAIT_SECONDS, 5 * 2
 /**
  * Passes receipts and inbound messages from the outbox on to receivers: each to one bind of its credential (inbound
  * messages to one of any credential of the account that takes them), in turn, within their windows. A delivery leaves
- * the outbox when it is answered; one that is not answered in time, or with a temporary error, or whose bind or process
+ * the outbox when it gets a response; one that gets no response in time, or with a temporary error, or whose bind or process
  * ends, is sent again, maybe by another process, so that it arrives at least once. One that the client rejects
- * permanently is dropped. The next delivery of a message is sent when the one before is answered.
+ * permanently is dropped. The next delivery of a message is sent when the one before gets a response.
  */
 export function startDeliveries({ pool, owner, log, sessions }: Deps): Deliveries {
   /** Number of holds on each delivery: one that was given back may be claimed again before its end is known here. */

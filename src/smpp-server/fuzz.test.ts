@@ -30,7 +30,7 @@ const frame = fc
 const REST = { systemType: '', interfaceVersion: 0x34, addrTon: 0, addrNpi: 0, addressRange: '' };
 
 propertyTest.prop([fc.array(frame, { minLength: 1, maxLength: 30, size: 'max' }), fc.boolean()], { numRuns: runs(12) })(
-  'whatever a client sends, bound or not, the server answers the next one, and no bind is left over',
+  'whatever a client sends, bound or not, the server responds to the next one, and no bind is left over',
   async (frames, bound) => {
     const server = await startServer(database);
     const { systemId, password } = credential;

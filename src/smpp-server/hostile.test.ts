@@ -48,7 +48,7 @@ test('a PDU in pieces of one octet is read', async () => {
   const client = await connectRaw(server.port);
   client.socket.setNoDelay(true);
   for (const octet of ENQUIRE) client.send(Uint8Array.of(octet));
-  await until('it is answered', () => client.received.length === 1);
+  await until('it gets a response', () => client.received.length === 1);
   expect(client.received).toMatchObject([{ command: 'enquire_link_resp', sequence: 7 }]);
 });
 
@@ -88,7 +88,9 @@ test('a flood of connections has twenty places, and a bound client keeps its bin
   await until('a place is free again', async () => {
     const again = await connectRaw(server.port);
     again.send(ENQUIRE);
-    return until('it is answered', () => again.received.length > 0 || again.isClosed()).then(() => !again.isClosed());
+    return until('it gets a response', () => again.received.length > 0 || again.isClosed()).then(
+      () => !again.isClosed(),
+    );
   });
 });
 
@@ -106,7 +108,7 @@ test('a flood of guesses is limited by address, and costs the others nothing', a
   expect((await bindAs(server, credential)).bound.command_status).toBe(0);
 });
 
-test('a client that falls silent is asked, and closed when it does not answer', async () => {
+test('a client that falls silent is asked, and closed when it does not respond', async () => {
   const server = await startServer(database, { timing: { ...TIMING, enquireMs: 800 } });
   const { systemId, password } = await newCredential(pool, accountId);
   const client = await connectRaw(server.port);
@@ -127,19 +129,19 @@ test('before the bind there is room for a handful of PDUs, whatever they are', a
   expect(client.received.map(({ command }) => command)).toEqual(Array(5).fill('enquire_link_resp'));
 });
 
-test('a bind that floods is read at the pace of its rate, and another one is answered meanwhile', async () => {
+test('a bind that floods is read at the pace of its rate, and another one gets a response meanwhile', async () => {
   const slow = await createAccount(pool, { name: 'Slow', plan: 'trial' });
   const server = await startServer(database);
   const flooder = await bindRaw(server.port, await newCredential(pool, slow.accountId));
   const begunAt = performance.now();
   flooder.send(Buffer.concat(Array.from({ length: 400 }, () => ENQUIRE)));
-  await until('two hundred are answered', () => flooder.received.length > 200);
+  await until('two hundred get a response', () => flooder.received.length > 200);
   expect(performance.now() - begunAt).toBeGreaterThan(900);
   const other = await bindAs(server, await newCredential(pool, accountId));
   expect((await other.request('enquire_link')).command_status).toBe(0);
 });
 
-test('a client that answers what was not asked is closed', async () => {
+test('a client that sends responses without requests is closed', async () => {
   const server = await startServer(database);
   const client = await bindRaw(server.port, await newCredential(pool, accountId));
   const stray = encodePdu({ command: 'deliver_sm_resp', status: 0, sequence: 99, messageId: '', tlvs: new Map() });
@@ -148,7 +150,7 @@ test('a client that answers what was not asked is closed', async () => {
   await until('its bind has ended', () => server.binds() === 0);
 });
 
-test('a submit with octets behind it is accepted, one that cannot be read is answered as a submit, and both are counted', async () => {
+test('a submit with octets behind it is accepted, one that cannot be read gets the response of a submit, and both are counted', async () => {
   const metrics = createMetrics();
   const count = countUnreadable(metrics);
   const server = await startServer(database, { unreadable: () => count('customer') });
@@ -159,7 +161,7 @@ test('a submit with octets behind it is accepted, one that cannot be read is ans
     octets.writeUInt32BE(octets.length, 0);
     const before = client.received.length;
     client.send(octets);
-    await until('it is answered', () => client.received.length > before);
+    await until('it gets a response', () => client.received.length > before);
   }
   const refusal = { command: 'submit_sm_resp', sequence: 2, status: STATUS.ESME_RINVCMDLEN };
   expect(client.received.slice(1)).toMatchObject([{ command: 'submit_sm_resp', sequence: 2, status: 0 }, refusal]);

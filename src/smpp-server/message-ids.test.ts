@@ -73,12 +73,12 @@ test('short ids belong to their credential, and several processes give out diffe
   );
   const ids = new Set(answers.map(({ message_id }) => message_id));
   expect([ids.has(''), ids.size]).toEqual([false, 40]);
-  const stranger = await bindAs(await startServer(database), other, 'transmitter', OLD);
+  const otherClient = await bindAs(await startServer(database), other, 'transmitter', OLD);
   const [id] = ids;
-  expect((await stranger.request('query_sm', named(id))).command_status).toBe(SMPP.ESME_RINVMSGID);
+  expect((await otherClient.request('query_sm', named(id))).command_status).toBe(SMPP.ESME_RINVMSGID);
 });
 
-test('a repeated submit is answered with the short id of the first', async () => {
+test('a repeated submit gets the short id of the first', async () => {
   const server = await startServer(database);
   const { systemId, password } = await newCredential(pool, accountId, { messageIds: 'decimal' });
   const client = await connectRaw(server.port);
@@ -95,10 +95,10 @@ test('a repeated submit is answered with the short id of the first', async () =>
     client.send(
       encodePdu({ ...EMPTY_MESSAGE, command: 'submit_sm', status: 0, sequence, destination: NUMBER, ...content }),
     );
-    await until('it is answered', () => client.received.length === 2 * sequence - 2);
+    await until('it gets a response', () => client.received.length === 2 * sequence - 2);
     const all = { ...EMPTY_MESSAGE, command: 'submit_multi', destinations, ...content } as const;
     client.send(encodePdu({ ...all, status: 0, sequence: 10 + sequence }));
-    await until('it is answered', () => client.received.length === 2 * sequence - 1);
+    await until('it gets a response', () => client.received.length === 2 * sequence - 1);
   }
   const [one, all, ...again] = client.received.slice(1).map((pdu) => 'messageId' in pdu && pdu.messageId);
   expect([one, all]).toEqual([expect.stringMatching(/^\d+$/), expect.stringMatching(/^\d+$/)]);

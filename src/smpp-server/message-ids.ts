@@ -11,7 +11,7 @@ export type Asker = {
   readonly version: number;
 };
 
-/** The id of a message as a client is told it. */
+/** Message id as the client receives it in a submit_sm_resp. */
 export type ShownId = {
   /** True for a number of the counter: a row has to keep it, as it does not follow from the message's id. */
   readonly isCounted: boolean;
@@ -31,7 +31,7 @@ const HEX = /^[0-9a-f]{32}$/;
 const HEX_LENGTH = 32;
 const COUNTED = /^[0-9a-f]{1,19}$/;
 
-/** Returns an id that a client sends back as it was told. */
+/** Returns an id that a client sends back, in the form in which it received it. */
 function asShown(text: string): string {
   const written = text.toLowerCase();
   return written.length < HEX_LENGTH ? written.replace(/^0+(?=.)/, '') : written;
@@ -41,7 +41,7 @@ const hexOf = (id: string): string => id.replaceAll('-', '');
 const uuidOf = (hex: string): string => hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 
 /**
- * Creates the ids that clients are told: our UUID, as such or in hexadecimal digits, or a number from the counter of
+ * Creates the ids that clients receive: our UUID, as such or in hexadecimal digits, or a number from the counter of
  * the credential: in up to 8 hexadecimal digits for SMPP 3.3, or in decimal ones, which a client may keep in 64 bits.
  */
 export function createMessageIds({ pool }: { readonly pool: Pool }) {

@@ -4,7 +4,7 @@ import { EMPTY_MESSAGE } from '../smpp/pdu.ts';
 import { STATUS } from '../smpp/status.ts';
 import { countRefusedConnections, countSubmits } from './server.ts';
 
-test('messages are counted by what they were answered, and other requests are not', async () => {
+test('messages are counted by their responses, and other requests are not', async () => {
   const metrics = createMetrics();
   const count = countSubmits(metrics);
   const head = { status: 0, sequence: 1 };

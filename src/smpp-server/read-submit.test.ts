@@ -33,7 +33,7 @@ const statusOf = (more: Partial<Message>, by: Partial<Submitter> = {}): number =
 const tlvs = (...entries: [number, Uint8Array][]): ReadonlyMap<number, Uint8Array> => new Map(entries);
 const ucs2 = (text: string): Buffer => Buffer.from(text, 'utf16le').swap16();
 
-test('a plain submit is a single SMS that is sent at once, without receipts by SMPP', () => {
+test('a plain submit is a single SMS that is sent at once, without receipts over SMPP', () => {
   expect(draftOf()).toMatchObject({
     channel: 'SMS',
     source: 'API',
@@ -109,7 +109,7 @@ describe('a part', () => {
     ],
     ['part 3 of 2', { esmClass: 0x40, shortMessage: Uint8Array.of(5, 0, 3, 1, 2, 3, 65) }, 'ESME_RINVESMCLASS'],
     [
-      'a header beside SAR',
+      'a header next to SAR',
       { esmClass: 0x40, shortMessage: header, tlvs: tlvs([TAG.sar_msg_ref_num, uint16(1)]) },
       'ESME_RINVTLVVAL',
     ],

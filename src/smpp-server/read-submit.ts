@@ -28,7 +28,7 @@ import type { Client } from './sign-in.ts';
 export type Submitter = Pick<CredentialSettings, 'alphabet' | 'senders'> &
   Pick<NumberRules, 'defaultCountry'> & {
     readonly id: number;
-    /** The id that the client is told of the message. */
+    /** The message id for the client. */
     readonly shown: ShownId;
   };
 

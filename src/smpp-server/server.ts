@@ -33,7 +33,7 @@ import {
 import { type BindReport, createSignIn, deleteBinds, refusalOf, toClient, updateBindReports } from './sign-in.ts';
 
 export type SmppServerOptions = {
-  readonly listen: Omit<Config['smpp'], 'passedTags' | 'strangersPerMinute'>;
+  readonly listen: Omit<Config['smpp'], 'passedTags' | 'unboundPerMinute'>;
   readonly pool: Pool;
   readonly accept: Accept;
   readonly clock: Clock;
@@ -42,7 +42,7 @@ export type SmppServerOptions = {
   /** Counts messages by credential, together with other processes. */
   readonly limiter: RateLimiter;
   /** Connections of one network in a minute that do not lead to a bind; 0: any number. */
-  readonly strangersPerMinute: number;
+  readonly unboundPerMinute: number;
   readonly maxScheduleDays: number;
   /** The tags of optional parameters that are passed on to carriers. */
   readonly passedTags: ReadonlySet<number>;
@@ -54,7 +54,7 @@ export type SmppServerOptions = {
   /** Called when a client has sent a PDU that cannot be read, or not to its end, for metrics. */
   readonly unreadable?: () => void;
   /** Called with the exceeded bound of a connection that was closed immediately, for metrics. */
-  readonly refused?: (bound: StrangerBound) => void;
+  readonly refused?: (bound: ConnectionBound) => void;
   readonly timing?: Timing;
 };
 
@@ -72,7 +72,7 @@ export type SmppServer = {
   onAccountChange(payload: string): void;
   /** Called when deliveries were put into the outbox. */
   onDeliveries(): void;
-  /** Takes no connections and no requests any more, answers those it has read, and unbinds, within `graceMs`. */
+  /** Takes no connections and no requests any more, responds to those it has read, and unbinds, within `graceMs`. */
   close(graceMs?: number): Promise<void>;
 };
 
@@ -88,8 +88,8 @@ const CLOSE_MS = 2000;
 export async function startSmppServer(options: SmppServerOptions): Promise<SmppServer> {
   const { listen, pool, owner, log, timing = TIMING } = options;
   const sessions = new Set<Session>();
-  const strangers = createStrangers({
-    attemptsPerMinute: options.strangersPerMinute,
+  const unbound = limitUnboundConnections({
+    attemptsPerMinute: options.unboundPerMinute,
     known: await listKnownNetworks(pool),
   });
   const signIn = createSignIn({ pool, limits: options.limits, owner });
@@ -104,7 +104,7 @@ export async function startSmppServer(options: SmppServerOptions): Promise<SmppS
 
   function connect(raw: net.Socket, secure: tls.SecureContext | null): void {
     const address = raw.remoteAddress ?? '';
-    const admitted = strangers.admit(address);
+    const admitted = unbound.admit(address);
     // A reset leaves nothing behind, not even an ended connection that waits in our kernel.
     if (typeof admitted === 'string') {
       options.refused?.(admitted);
@@ -206,7 +206,7 @@ const MAX_NETWORKS = 10_000;
 const ALL_NEW = 'all';
 
 /** The exceeded bound for which a connection is closed before anything is read. */
-export type StrangerBound = 'connections_of_network' | 'connections' | 'attempts_of_network' | 'attempts';
+export type ConnectionBound = 'connections_of_network' | 'connections' | 'attempts_of_network' | 'attempts';
 
 /** A connection that was admitted. Both functions may be called in any order, and twice. */
 export type Admitted = {
@@ -216,9 +216,9 @@ export type Admitted = {
   ended(): void;
 };
 
-export type Strangers = {
+export type UnboundConnections = {
   /** Counts a connection, or returns the bound that it exceeds. */
-  admit(address: string): Admitted | StrangerBound;
+  admit(address: string): Admitted | ConnectionBound;
 };
 
 type Options = {
@@ -238,7 +238,7 @@ type Options = {
  * separately, so that unauthenticated clients cannot take the places of customers; each process counts for itself, in
  * at most 10 MB.
  */
-export function createStrangers(options: Options): Strangers {
+export function limitUnboundConnections(options: Options): UnboundConnections {
   const { attemptsPerMinute, perNetwork = MAX_PER_NETWORK, inAll = MAX_IN_ALL, now } = options;
   const limiter = createRateLimiter({ maxNames: MAX_NETWORKS, ...(now && { now }) });
   const binds = createRateLimiter({ maxNames: MAX_NETWORKS, ...(now && { now }) });
@@ -249,7 +249,7 @@ export function createStrangers(options: Options): Strangers {
   const ofNetwork = rateOf(attemptsPerMinute);
   const ofAll = rateOf(attemptsPerMinute * NETWORKS_IN_ALL);
 
-  function exceeded(network: string, kind: keyof typeof open): StrangerBound | null {
+  function exceeded(network: string, kind: keyof typeof open): ConnectionBound | null {
     if ((openOf.get(network) ?? 0) >= perNetwork) return 'connections_of_network';
     if (open[kind] >= inAll) return 'connections';
     if (attemptsPerMinute === 0) return null;
@@ -442,7 +442,7 @@ function outcomeOf(status: number): 'accepted' | 'throttled' | 'failed' | 'refus
  * Registers the counter of connections that were closed immediately, by their bound, and returns the function that
  * counts one.
  */
-export function countRefusedConnections({ registry }: Pick<Metrics, 'registry'>): (bound: StrangerBound) => void {
+export function countRefusedConnections({ registry }: Pick<Metrics, 'registry'>): (bound: ConnectionBound) => void {
   const counter = new Counter({
     name: 'heliograph_smpp_refused_total',
     help: 'Connections to the SMPP server that were closed before anything was read, by the bound that they exceeded',

@@ -10,7 +10,7 @@ import type { Asker } from './message-ids.ts';
 import type { BindAttempt, Client, SignedIn } from './sign-in.ts';
 
 const SERVES = ['submit_sm', 'data_sm', 'submit_multi', 'query_sm', 'cancel_sm', 'replace_sm'] as const;
-/** The requests that are answered from the database. */
+/** Requests whose response depends on the database. */
 export type Request = AnyPduOf<(typeof SERVES)[number]>;
 
 /** Time limits and intervals of a session. */
@@ -34,7 +34,7 @@ export type SessionDeps = {
   /** Creates the budget of the connection. */
   readonly budget: typeof createPduBudget;
   signIn(shown: BindAttempt): Promise<SignedIn>;
-  /** Answers a request; never rejects. */
+  /** Responds to a request; never rejects. */
   answer(asker: Asker, request: Request): Promise<Pdu>;
   /** Called with the status of the response to each request. */
   readonly answered?: ((request: Request, status: number) => void) | undefined;
@@ -58,7 +58,7 @@ type Bind = {
 
 /** Activity of a bind so far. */
 type Activity = {
-  /** Messages that were submitted, answered or not; each destination of a submit_multi counts. */
+  /** Messages that were submitted, with or without a response; each destination of a submit_multi counts. */
   readonly submits: number;
   /** Requests that were rejected with ESME_RTHROTTLED. */
   readonly throttled: number;
@@ -88,7 +88,7 @@ export type Session = {
   /** Sets the credential and the account from now on. */
   follow(client: Client): void;
   /**
-   * Accepts no more requests, answers those it has read, waits briefly for the responses to its deliver_sm, and
+   * Accepts no more requests, responds to those it has read, waits briefly for the responses to its deliver_sm, and
    * unbinds.
    */
   leave(reason: string): void;
@@ -109,7 +109,7 @@ const LEAVE_WAIT = { answersMs: 1000, owedMs: OWED_MS };
 /** Having unbound, a client responds to nothing any more. */
 const UNBIND_WAIT = { answersMs: 0, owedMs: OWED_MS };
 /** Maximum bytes of a PDU before the bind: the fields of a bind take less than half of it. */
-const MAX_STRANGER_FRAME = 1024;
+const MAX_UNBOUND_FRAME = 1024;
 /**
  * Maximum bytes of unanswered requests, which are in memory: no more requests are read above it, whatever the window
  * is.
@@ -118,7 +118,7 @@ const MAX_UNANSWERED_OCTETS = 256 * 1024;
 
 /**
  * Runs the server side of SMPP 3.4 on a socket, with both windows. It reads no more requests than the client's window
- * holds before these are answered, so that a client that sends faster than we store waits in its own socket. Every PDU
+ * holds before these get a response, so that a client that sends faster than we store waits in its own socket. Every PDU
  * counts: few before the bind, and after it ten times as many a second as the messages that the client may send; above
  * that, nothing is read until the second is over. Too many responses to nothing end the session.
  */
@@ -131,7 +131,7 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
       enquireMs: () => timing.enquireMs,
       bindMs: () => timing.bindMs,
       unbindWait: UNBIND_WAIT,
-      maxLength: () => (bind ? MAX_FRAME : MAX_STRANGER_FRAME),
+      maxLength: () => (bind ? MAX_FRAME : MAX_UNBOUND_FRAME),
     },
     {
       arrived: () => budget.request(),
@@ -166,7 +166,7 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
 
   function broken(reason: string): void {
     deps.unreadable?.();
-    // Anybody may send anything to an open port.
+    // An open port receives arbitrary bytes.
     if (bind) {
       const { systemId, accountId } = bind.client;
       log.warn({ systemId, accountId, address, reason }, 'an SMPP client sent a PDU that cannot be read');
@@ -238,7 +238,7 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
   function expired(count: number): void {
     budget.expectLate(count);
     unansweredRounds += 1;
-    if (unansweredRounds >= MAX_UNANSWERED_ROUNDS) smpp.leave('the client answers no deliver_sm', LEAVE_WAIT);
+    if (unansweredRounds >= MAX_UNANSWERED_ROUNDS) smpp.leave('the client responds to no deliver_sm', LEAVE_WAIT);
   }
 
   function closed(reason: string): void {
@@ -284,7 +284,7 @@ const PDUS_PER_SECOND = { least: 100, most: 10_000 };
 /** Responses on one bind to nothing that we have sent, in addition to those that came too late. */
 const MAX_STRAYS = 20;
 /** Maximum errors that a client may make on one connection: above that, it is not sending SMPP. */
-const MAX_FAULTS = { stranger: 3, bound: 100 };
+const MAX_FAULTS = { unbound: 3, bound: 100 };
 
 /** Remaining allowance of one connection. Each call counts one PDU and returns false when the connection has to end. */
 type PduBudget = {
@@ -340,7 +340,7 @@ export function createPduBudget(messagesPerSecond: () => number | undefined, cha
     },
     fault() {
       faults += 1;
-      return faults < (messagesPerSecond() === undefined ? MAX_FAULTS.stranger : MAX_FAULTS.bound);
+      return faults < (messagesPerSecond() === undefined ? MAX_FAULTS.unbound : MAX_FAULTS.bound);
     },
     stray() {
       strays += 1;

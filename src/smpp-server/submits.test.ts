@@ -45,7 +45,7 @@ async function bindNew(settings: Parameters<typeof newCredential>[2] = {}, optio
   return bindAs(server, await newCredential(pool, accountId, settings), 'transceiver');
 }
 
-test('an id is answered when its message is committed, with what was submitted', async () => {
+test('an id is returned when its message is committed, with what was submitted', async () => {
   const client = await bindNew();
   const { command_status, message_id } = await client.submit(NUMBER, { short_message: Buffer.from('Hello') });
   expect(command_status).toBe(0);
@@ -96,7 +96,7 @@ test.each([
   const content = { esmClass, dataCoding, shortMessage, tlvs: new Map([[0x1401, Buffer.from('mine')]]) };
   const addresses = { source: 'ACME', destination: NUMBER };
   client.send(encodePdu({ ...EMPTY_MESSAGE, command: 'submit_sm', status: 0, sequence: 2, ...addresses, ...content }));
-  await until('it is answered', () => client.received.length === 2);
+  await until('it gets a response', () => client.received.length === 2);
   const [, answer] = client.received;
   const id = answer && 'messageId' in answer ? answer.messageId : '';
   const [[job] = []] = await loadJobs(pool, [{ accountId, ids: [id] } as never]);
@@ -162,7 +162,7 @@ test("a client's own id makes a repeated submit the same message, and other cont
   submit(2, 'once');
   submit(3, 'once');
   submit(4, 'twice');
-  await until('all are answered', () => client.received.length === 4);
+  await until('all get a response', () => client.received.length === 4);
   const [first, second, third] = client.received.slice(1).sort((a, b) => a.sequence - b.sequence);
   expect([first?.status, second?.status, third?.status]).toEqual([0, 0, STATUS.ESME_RSUBMITFAIL]);
   expect(second).toMatchObject({ messageId: first && 'messageId' in first ? first.messageId : '' });
@@ -180,7 +180,7 @@ test('beyond its rate a client is throttled, and another one is not', async () =
   expect((await other.submit(NUMBER)).command_status).toBe(0);
 });
 
-test('no more requests are read than the window holds before they are answered', async () => {
+test('no more requests are read than the window holds before they get a response', async () => {
   const gate = gatedAccept(pool);
   const client = await bindNew({ window: 5 }, { accept: gate.accept });
   const submits = Array.from({ length: 200 }, () => client.submit(NUMBER));
@@ -251,7 +251,7 @@ test("a client's own id makes a repeated submit_multi the same messages under th
     const fields = { source: 'ACME', destinations, shortMessage: Buffer.from('to all, once') };
     const tlvs = new Map([[CLIENT_ID_TAG, cStringValue(id)]]);
     client.send(encodePdu({ ...EMPTY_MESSAGE, command: 'submit_multi', status: 0, sequence, ...fields, tlvs }));
-    await until('it is answered', () => client.received.some((pdu) => pdu.sequence === sequence));
+    await until('it gets a response', () => client.received.some((pdu) => pdu.sequence === sequence));
     return client.received.find((pdu) => pdu.sequence === sequence);
   };
   const first = await submit(2, 'multi-1');
@@ -273,11 +273,11 @@ describe('a message that was submitted', () => {
       message_state: 1,
       error_code: 0,
     });
-    const other = await createAccount(pool, { name: 'Stranger', plan: 'unlimited', ratePerMinute: 0 });
+    const other = await createAccount(pool, { name: 'Neighbour', plan: 'unlimited', ratePerMinute: 0 });
     const server = await startServer(database);
-    const stranger = await bindAs(server, await newCredential(pool, other.accountId));
+    const otherClient = await bindAs(server, await newCredential(pool, other.accountId));
     for (const request of ['query_sm', 'cancel_sm', 'replace_sm'])
-      expect((await stranger.request(request, { message_id, source_addr: 'ACME' })).command_status).toBe(
+      expect((await otherClient.request(request, { message_id, source_addr: 'ACME' })).command_status).toBe(
         STATUS.ESME_RINVMSGID,
       );
     expect((await client.request('query_sm', { message_id, source_addr: 'OTHER' })).command_status).toBe(

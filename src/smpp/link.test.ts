@@ -57,7 +57,7 @@ test('a held link passes on nothing, and everything afterwards', async () => {
   await until('all are handled', () => handled === 1000);
 });
 
-test('a peer that does not read its answers is not read any more, until it does', async () => {
+test('a peer that does not read its responses is not read any more, until it does', async () => {
   let handled = 0;
   const { peer } = await linked((link, { sequence }) => {
     handled += 1;

@@ -55,7 +55,7 @@ async function connect(script: Script = () => true): Promise<{ peer: ScriptedPee
   return { peer, connection };
 }
 
-test('requests are numbered 1, 2, 3 and answered in any order of responses', async () => {
+test('requests are numbered 1, 2, 3 and completed in any order of responses', async () => {
   const held: Pdu[] = [];
   const { peer, connection } = await connect((pdu) => held.push(pdu) > 0);
   const answers = [connection.request(query(), 1000), connection.request(query(), 1000)];

@@ -50,11 +50,11 @@ type SessionOptions<Name extends CommandName> = {
 /** Events that a session reports to its owner. */
 type SessionHandlers<Name extends CommandName> = {
   /**
-   * A peer that is not bound asks for a bind: to be answered with `bound` or `refuse`, before which nothing else is
+   * A peer that is not bound requests a bind: to be completed with `bound` or `refuse`, before which nothing else is
    * read; reading goes on in the next turn of the event loop. With this handler the session is the side of the SMSC, without it that of the ESME.
    */
   bind?(mode: BindMode, pdu: BindRequest): void;
-  /** A request that the session serves and the bind allows: to be answered once, with `respond`. */
+  /** A request that the session serves and the bind allows: to be completed once, with `respond`. */
   request(pdu: AnyPduOf<Name>, octets: number): void;
   /** Any request of the peer, before everything else; false ends the session. */
   arrived?(pdu: Pdu): boolean;
@@ -86,18 +86,18 @@ export type SmppSession = {
   isWritable(): boolean;
   /** Returns the number of our requests without a response. */
   unanswered(): number;
-  /** Returns the number of the peer's requests that we have not answered. */
+  /** Returns the number of the peer's requests without a response. */
   owed(): number;
   /**
    * Sends an encoded request under a fresh sequence number, which is written into `frame`. `onAnswer` is called once: at
-   * full speed a message cannot afford a promise of its own here.
+   * full speed a promise for each message would cost too much here.
    */
   request(frame: Buffer, timeoutMs: number, onAnswer: (answer: Answer) => void): void;
-  /** Answers a request that was passed on. `written` runs when the socket takes it. */
+  /** Responds to a request that was passed on. `written` runs when the socket takes it. */
   respond(response: Pdu, written?: () => void): void;
-  /** Counts a request as answered that never gets a response. */
+  /** Counts a request as completed that never gets a response. */
   forget(): void;
-  /** Opens the bind; `response` is its answer, on the side of the SMSC. */
+  /** Opens the bind; `response` is the bind response, on the side of the SMSC. */
   bound(mode: BindMode, response?: Pdu): void;
   /** Refuses a bind. */
   refuse(request: Pdu, status: number): void;
@@ -142,7 +142,7 @@ export function openSession<Name extends CommandName>(
   const link = createLink(
     socket,
     { pdu: receive, broken, closed, ...(handlers.drained && { drained: handlers.drained }) },
-    // What a carrier sends is answered in as few writes as possible; clients leave the event loop to one another.
+    // Responses to a carrier go out in as few writes as possible; clients leave the event loop to one another.
     { maxLength: options.maxLength ?? (() => MAX_FRAME), ...(!handlers.bind && { maxPerTurn: Infinity }) },
   );
   const served = new Set<CommandName>(options.serves);
@@ -161,7 +161,7 @@ export function openSession<Name extends CommandName>(
   let phase: 'open' | 'leaving' | 'ending' = 'open';
   /** True while an end waits for responses to our requests. */
   let isAwaiting = true;
-  /** Sequence number of the peer's unbind, which is answered last. */
+  /** Sequence number of the peer's unbind, which gets a response last. */
   let unbindSequence: number | null = null;
   let endReason: string | null = null;
 
@@ -419,7 +419,7 @@ export function countUnreadable({ registry }: Pick<Metrics, 'registry'>): (sende
 }
 
 /**
- * Returns the command_status with which the peer answered a delivery; null when none came, because of a time-out or a
+ * Returns the command_status with which the peer responded to a delivery; null when none came, because of a time-out or a
  * closed connection.
  */
 export function deliveryStatus(answer: Answer): number | null {

@@ -199,7 +199,7 @@ export function decodeUcs2(octets: Uint8Array): string {
 }
 
 /**
- * Returns true if a text has properties beside its alphabet in its data_coding (TS 23.038, section 4): a class, such as
+ * Returns true if a text has properties next to its alphabet in its data_coding (TS 23.038, section 4): a class, such as
  * that of a flash message, or an indication of waiting messages.
  */
 export const isInGroup = (dataCoding: number): boolean =>

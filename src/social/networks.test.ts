@@ -78,7 +78,7 @@ test('organisations that LinkedIn refuses to list are not read as none', async (
   });
 });
 
-test('Facebook Login for Business is used with its configuration in place of scopes', async () => {
+test('Facebook Login for Business is used with its configuration instead of scopes', async () => {
   simulated.script.businessLogin = true;
   const { asked, profile } = await fetchWith('facebook', { FACEBOOK_CONFIG_ID: '1234567890' });
   expect([asked.get('config_id'), asked.get('scope')]).toEqual(['1234567890', null]);

@@ -34,7 +34,7 @@ const copy = (path: string, allowedBlocks: readonly string[] = ['127.0.0.0/8']) 
   return copyPicture({ outbound: { fetchPicture }, log: silentLog }, caller, { accountId: 1, url });
 };
 
-test('a picture becomes a JPEG of our own', async () => {
+test('a picture is encoded again as JPEG', async () => {
   const picture = await copy('/picture');
   expect(picture?.subarray(0, 3).toString('hex')).toBe('ffd8ff');
 });

@@ -264,7 +264,7 @@ test('an error response is passed on in the words of the network, in one line, b
   expect(page.body).toContain('<blockquote><p>&lt;img src=x&gt; (x)</p></blockquote>');
 });
 
-test('with an invalid state, nothing of an error response is shown: anybody may have written it', async () => {
+test('with an invalid state, nothing of an error response is shown: it may be forged', async () => {
   const query = 'state=invented&error=x&error_description=Call+us';
   const answer = await program.client.request('GET', `/oauth/google/callback?${query}`, {
     headers: { 'x-api-key': '' },
@@ -390,7 +390,7 @@ test('the same Idempotency-Key starts one connection', async () => {
   expect((await one<{ n: number }>(program.pool, sql`SELECT count(*) AS n FROM social_state`)).n).toBe(1);
 });
 
-test('states that nobody came back with are deleted', async () => {
+test('states that were not used are deleted', async () => {
   await begin('google');
   await refreshAllAt(new Date(Date.now() + 11 * 60_000));
   expect((await one<{ n: number }>(program.pool, sql`SELECT count(*) AS n FROM social_state`)).n).toBe(0);

@@ -9,7 +9,9 @@ import { insertMessages } from '../messages/new-messages.ts';
 import type { NewAccount } from '../operate/account-commands.ts';
 import { findByTextRoutes, listNamedCampaigns } from './find-by-text.ts';
 
-const { pool, stranger, newAccount, get, ...routes } = await openRoutes([findByTextRoutes], { base: `${PG}/search` });
+const { pool, otherAccount, newAccount, get, ...routes } = await openRoutes([findByTextRoutes], {
+  base: `${PG}/search`,
+});
 afterAll(() => routes[Symbol.asyncDispose]());
 
 let account: NewAccount;
@@ -77,7 +79,7 @@ test('nothing of another account is found, and nothing outside of the scopes of 
   const id = await addCampaign('Summer');
   const nothing = { messages: [], contacts: [], campaigns: [] };
   for (const q of [message.id, 'Rossi', 'Summer', String(id)])
-    expect(await find(q, stranger.apiKey), q).toEqual(nothing);
+    expect(await find(q, otherAccount.apiKey), q).toEqual(nothing);
   const tracking = await newKey(pool, account, ['tracking']);
   expect((await find(message.id, tracking)).messages).toHaveLength(1);
   for (const q of ['Rossi', 'Summer']) expect(await find(q, tracking), q).toEqual(nothing);

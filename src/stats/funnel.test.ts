@@ -52,8 +52,8 @@ test('each channel shows how many were attempted, delivered, failed and followed
 
 test('a campaign of another account is not found', async () => {
   const id = await stage.confirmed({ numbers: NUMBERS });
-  const stranger = stage.accountId + 1000;
+  const otherAccount = stage.accountId + 1000;
   expect(
-    await findFunnel(tenant(pool, { accountId: stranger }), { accountId: stranger, campaignId: id }),
+    await findFunnel(tenant(pool, { accountId: otherAccount }), { accountId: otherAccount, campaignId: id }),
   ).toBeUndefined();
 });

@@ -13,7 +13,7 @@ import { insertMessages } from '../messages/new-messages.ts';
 import { idRangeOf, listHistoryIds } from './history.ts';
 import { historyRoutes } from './history-routes.ts';
 
-const { pool, account, stranger, get, ...routes } = await openRoutes([historyRoutes], {
+const { pool, account, otherAccount, get, ...routes } = await openRoutes([historyRoutes], {
   deps: { clock: { now: () => NOW }, reports: standbyReports(() => pool) },
 });
 afterAll(() => routes[Symbol.asyncDispose]());
@@ -66,10 +66,10 @@ test('the messages of a range are listed as records, newest first, with both end
 test('only messages of the requested channel and of the account are listed', async () => {
   const own = await store(-500, 2, { channel: 'RCS' });
   await store(-500, 2, { channel: 'WHATSAPP' });
-  await store(-500, 2, { channel: 'RCS', accountId: stranger.accountId });
+  await store(-500, 2, { channel: 'RCS', accountId: otherAccount.accountId });
   const asked = minutes(-510, -490, { channel: 'RCS' });
   expect((await history(asked)).ids).toEqual(own.toReversed());
-  expect((await history(asked, stranger.apiKey)).ids).toHaveLength(2);
+  expect((await history(asked, otherAccount.apiKey)).ids).toHaveLength(2);
 });
 
 test('pages follow one another without gaps, whether or not earlier pages were read', async () => {

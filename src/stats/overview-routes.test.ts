@@ -20,7 +20,7 @@ const HOUR = 3_600_000;
 const NOON = new Date(Math.floor(Date.now() / 86_400_000) * 86_400_000 + 12.5 * HOUR);
 let now = NOON;
 
-const { pool, stranger, newAccount, get, ...routes } = await openRoutes([overviewRoutes], {
+const { pool, otherAccount, newAccount, get, ...routes } = await openRoutes([overviewRoutes], {
   base: `${PG}/overview`,
   deps: { clock: { now: () => now } },
 });
@@ -263,10 +263,10 @@ describe('attention', () => {
     expect(await few('tracking', 'exports')).toEqual([0, ['unknown_outcomes', 'export_failed']]);
   });
 
-  test('everybody sees that sending is paused', async () => {
-    await exec(pool, sql`UPDATE fence SET state = 'paused', reason = 'a copy', since = ${NOON}`);
+  test('every user sees that sending is paused', async () => {
+    await exec(pool, sql`UPDATE restore_guard SET state = 'paused', reason = 'a copy', since = ${NOON}`);
     const [item] = await attention();
-    await exec(pool, sql`UPDATE fence SET state = 'open'`);
+    await exec(pool, sql`UPDATE restore_guard SET state = 'open'`);
     expect(item).toMatchObject({
       kind: 'sending_paused',
       severity: 'error',
@@ -310,7 +310,7 @@ describe('attention', () => {
         sql`INSERT INTO sender (channel, identity, connection_id, owner_id, name)
             VALUES ('RCS', ${`agent-${ownerId}`}, ${connectionId}, ${ownerId}, 'A')`,
       );
-    await sender(stranger.accountId);
+    await sender(otherAccount.accountId);
     expect(await attention()).toEqual([]);
     await sender(account.accountId);
     expect(await attention()).toMatchObject([{ kind: 'carrier_down', subject: 'agents' }]);

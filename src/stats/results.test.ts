@@ -93,7 +93,7 @@ const optOut = (number: string, source: string) =>
         ON CONFLICT DO NOTHING`,
   );
 
-test('people who answer and people who opt out are counted once each, and only recipients', async () => {
+test('people who reply and people who opt out are counted once each, and only recipients', async () => {
   const { id } = await sent();
   await inbound('393331000001');
   await inbound('393331000001');

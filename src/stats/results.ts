@@ -213,7 +213,7 @@ export const FunnelOut = Type.Object({
   ),
 });
 
-const NO_HOPS = { count: 0, notTried: 0 };
+const NO_FALLBACKS = { count: 0, notTried: 0 };
 const NOTHING = { sent: 0, delivered: 0, read: 0, failed: 0, unsent: 0 };
 
 /** Converts the figures of a campaign into the steps that its recipients go through. */
@@ -223,12 +223,12 @@ export function toFunnelOut({
   skipped,
   messages,
   traffic,
-  hops,
+  fallbacks,
 }: FunnelRow): Static<typeof FunnelOut> {
-  const followed = hops.reduce((sum, hop) => sum + hop.count, 0);
+  const followed = fallbacks.reduce((sum, { count }) => sum + count, 0);
   const steps = chainOf(sendingMode).map((channel, i) => {
     const { sent, delivered, read, failed, unsent } = traffic.find((t) => t.channel === bitOf(channel)) ?? NOTHING;
-    const { count: fellBack, notTried } = hops.find((hop) => hop.channel === channel) ?? NO_HOPS;
+    const { count: fellBack, notTried } = fallbacks.find((one) => one.channel === channel) ?? NO_FALLBACKS;
     const pending = sent - delivered - (failed - unsent);
     return { step: i + 1, channel, attempted: sent + unsent, delivered, read, failed, fellBack, notTried, pending };
   });
@@ -246,7 +246,7 @@ type ChannelFigures = {
 };
 
 /** Number of recipients for whom another channel followed, by the channel that they left. */
-type Hop = { readonly channel: string; readonly count: number; readonly notTried: number };
+type FallbackFigures = { readonly channel: string; readonly count: number; readonly notTried: number };
 
 const FUNNEL = columns({
   sendingMode: as<SendingMode>('c.sending_mode'),
@@ -256,7 +256,7 @@ const FUNNEL = columns({
   /** Number of recipients to whom something is sent. */
   recipients: as<number>('CASE WHEN r.expanded THEN r.recipients - r.skipped - r.unmade ELSE c.total_destinations END'),
   traffic: as<readonly ChannelFigures[]>(`coalesce(t.rows, '[]')`),
-  hops: as<readonly Hop[]>(`coalesce(h.rows, '[]')`),
+  fallbacks: as<readonly FallbackFigures[]>(`coalesce(h.rows, '[]')`),
 });
 type FunnelRow = RowOf<typeof FUNNEL>;
 
@@ -280,6 +280,6 @@ export const findFunnel = (
           SELECT jsonb_agg(q) AS rows FROM (
             SELECT from_channel AS channel, count(*) AS count,
                    count(*) FILTER (WHERE reason = ${NOT_TRIED}) AS "notTried"
-            FROM campaign_hop WHERE account_id = ${accountId} AND campaign_id = ${campaignId} GROUP BY 1) AS q) AS h
+            FROM campaign_fallback WHERE account_id = ${accountId} AND campaign_id = ${campaignId} GROUP BY 1) AS q) AS h
         WHERE c.account_id = ${accountId} AND c.id = ${campaignId}`,
   );

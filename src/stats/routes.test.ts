@@ -13,7 +13,7 @@ import { statsRoutes } from './stats.ts';
 
 const PRICE_MICROS = 45_000;
 
-const { pool, account, stranger, get, ...routes } = await openRoutes([statsRoutes], {
+const { pool, account, otherAccount, get, ...routes } = await openRoutes([statsRoutes], {
   base: `${PG}/campaigns`,
   deps: { reports: standbyReports(() => pool) },
 });
@@ -182,14 +182,14 @@ describe('of all campaigns', () => {
 
   test('traffic of other accounts is not counted', async () => {
     const at = '2026-03-05T10:00Z';
-    const { accountId } = stranger;
+    const { accountId } = otherAccount;
     const campaignId = await newCampaign({ createdAt: at, startedAt: at, skipped: 2, accountId });
     await newCampaign({ createdAt: at, accountId });
     await count([{ campaignId, at, outcome: 'delivered', accountId }]);
     expect(await stats(MARCH)).toMatchObject({ data: [], total: 0 });
     await fold();
     expect(await stats(MARCH)).toMatchObject({ data: [], total: 0 });
-    expect((await get(`/stats?${MARCH}`, stranger.apiKey)).body.total).toBe(1);
+    expect((await get(`/stats?${MARCH}`, otherAccount.apiKey)).body.total).toBe(1);
   });
 
   test.each([
@@ -278,7 +278,7 @@ describe('of one campaign', () => {
   });
 
   test('a campaign of another account is like one that does not exist', async () => {
-    const id = await newCampaign({ createdAt: '2026-03-05T10:00Z', accountId: stranger.accountId });
+    const id = await newCampaign({ createdAt: '2026-03-05T10:00Z', accountId: otherAccount.accountId });
     const [foreign, unknown] = [await get(`/${id}/stats`), await get('/9000000000/stats')];
     expect(foreign.status).toBe(404);
     expect({ ...foreign.body, requestId: '' }).toEqual({ ...unknown.body, requestId: '' });

@@ -13,7 +13,7 @@ import type { NewAccount } from '../operate/account-commands.ts';
 import { idRangeOf } from './history.ts';
 import { findScanEnd, historyRoutes, listFoundIds } from './history-routes.ts';
 
-const { pool, stranger, newAccount, get, ...routes } = await openRoutes([historyRoutes], {
+const { pool, otherAccount, newAccount, get, ...routes } = await openRoutes([historyRoutes], {
   deps: { clock: { now: () => NOW } },
 });
 afterAll(() => routes[Symbol.asyncDispose]());
@@ -136,7 +136,7 @@ test('the next part of a range begins where the searched part ends', async () =>
 test('messages of other accounts are never found', async () => {
   const id = await store(-20, { clientId: 'mine' });
   for (const query of [{}, { q: id }, { q: 'mine' }, { before: newId() }])
-    expect((await search(query, stranger.apiKey)).ids).toEqual([]);
+    expect((await search(query, otherAccount.apiKey)).ids).toEqual([]);
 });
 
 test('a range that ends before it starts is empty', async () => {

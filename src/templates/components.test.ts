@@ -149,19 +149,16 @@ const KINDS: readonly (readonly [kind: string, content: readonly object[], sent:
   ],
 ];
 
-test.each(KINDS)(
-  'the components of a template with %s pass to the network octet for octet',
-  async (_, content, sent) => {
-    const own = template(content);
-    expect(findComponentFaults(own, sent, 'components')).toEqual([]);
-    const drafts = [{ name: own.name, language: own.language, category: 'MARKETING', components: content }];
-    const { graph, carrier } = await bound({ templates: drafts });
-    const outcome = await carrier.submit(templateTo('+16505551234', { content: composeComponents(own, sent).content }));
-    expect(outcome).toMatchObject({ kind: 'accepted' });
-    const received = graph.ledger.messages()[0]?.content as { components: unknown };
-    expect(JSON.stringify(received.components)).toBe(JSON.stringify(sent));
-  },
-);
+test.each(KINDS)('the components of a template with %s pass to the network byte for byte', async (_, content, sent) => {
+  const own = template(content);
+  expect(findComponentFaults(own, sent, 'components')).toEqual([]);
+  const drafts = [{ name: own.name, language: own.language, category: 'MARKETING', components: content }];
+  const { graph, carrier } = await bound({ templates: drafts });
+  const outcome = await carrier.submit(templateTo('+16505551234', { content: composeComponents(own, sent).content }));
+  expect(outcome).toMatchObject({ kind: 'accepted' });
+  const received = graph.ledger.messages()[0]?.content as { components: unknown };
+  expect(JSON.stringify(received.components)).toBe(JSON.stringify(sent));
+});
 
 const full = template([
   { type: 'HEADER', format: 'IMAGE' },

@@ -162,7 +162,7 @@ function slotFaults({ subType, count, optional, check }: Slot, component: unknow
   });
 }
 
-/** Checks each card like a template of its own; cards are in their order, from 0. */
+/** Checks each card like a separate template; cards are in their order, from 0. */
 function cardFaults({ named }: Shape, cards: readonly unknown[], component: unknown, at: string): FieldError[] {
   const given = getList(component, 'cards');
   const most = Math.min(cards.length, MAX_CARDS);

@@ -19,11 +19,11 @@ const WHATSAPP = `${MS}/whatsapp/templates`;
 const RCS = `${MS}/rcs/templates`;
 
 let program: TestProgram;
-let stranger: Client;
+let otherClient: Client;
 let network: TestGraph;
 beforeAll(async () => {
   program = await startTestProgram({ carriers: {}, roles: { worker: false } });
-  stranger = program.clientOf((await createAccount(program.pool, { name: 'Stranger', plan: 'unlimited' })).apiKey);
+  otherClient = program.clientOf((await createAccount(program.pool, { name: 'Neighbour', plan: 'unlimited' })).apiKey);
   network = await connectGraph(program);
 });
 afterAll(async () => {
@@ -63,7 +63,7 @@ test('a template is submitted to the network and stored for its owner, with the 
   const id = idOf(answer);
   expect(network.graph.templates.all().map((template) => template.id)).toContain(id);
   expect(await ask('GET', `${WHATSAPP}/${id}`)).toMatchObject({ status: 200, body: { id } });
-  expect((await stranger.request('GET', `${WHATSAPP}/${id}`)).status).toBe(404);
+  expect((await otherClient.request('GET', `${WHATSAPP}/${id}`)).status).toBe(404);
   const log = await many(program.pool, sql`SELECT FROM audit_entry WHERE subject = ${`template:${id}`}`);
   expect(log).toHaveLength(1);
 });
@@ -90,7 +90,7 @@ test('errors are reported before the network is asked', async () => {
   expect(fieldsOf(await ask('POST', WHATSAPP, offer({ variables: ['a', 'b'] })))).toEqual(['variables']);
   const wrong = await ask('POST', WHATSAPP, { ...offer(), name: 'No', language: 5, category: 'SPAM' });
   expect(fieldsOf(wrong).toSorted()).toEqual(['category', 'language', 'name']);
-  expect((await stranger.request('POST', WHATSAPP, { body: offer() })).status).toBe(400);
+  expect((await otherClient.request('POST', WHATSAPP, { body: offer() })).status).toBe(400);
   expect(network.graph.templates.all()).toHaveLength(taken);
 });
 
@@ -158,14 +158,14 @@ test('changed components are submitted for approval again; variables and the fil
     status: 200,
     body: { components, variables: [], status: 'PENDING', headerLink: ours.headerLink },
   });
-  const foreign = await stranger.request('PATCH', `${WHATSAPP}/${id}`, { body: { variables: [] } });
-  const unknown = await stranger.request('PATCH', `${WHATSAPP}/nothing`, { body: { variables: [] } });
+  const foreign = await otherClient.request('PATCH', `${WHATSAPP}/${id}`, { body: { variables: [] } });
+  const unknown = await otherClient.request('PATCH', `${WHATSAPP}/nothing`, { body: { variables: [] } });
   expect([foreign.status, unknown.status]).toEqual([404, 404]);
 });
 
 test('a deleted template is also deleted at the network', async () => {
   const id = idOf(await ask('POST', WHATSAPP, offer()));
-  expect((await stranger.request('DELETE', `${WHATSAPP}/${id}`)).status).toBe(404);
+  expect((await otherClient.request('DELETE', `${WHATSAPP}/${id}`)).status).toBe(404);
   expect((await ask('DELETE', `${WHATSAPP}/${id}`)).status).toBe(204);
   expect(network.graph.templates.all().map((template) => template.id)).not.toContain(id);
   expect((await ask('GET', `${WHATSAPP}/${id}`)).status).toBe(404);
@@ -179,7 +179,7 @@ test('templates made, changed and deleted at the network are there after a sync,
   const page = (await ask('GET', `${WHATSAPP}?search=MADE_there`)).body;
   expect(page).toMatchObject({ total: 1, data: [{ name: 'made_there', status: 'APPROVED', common: false }] });
   expect(await ask('GET', `${WHATSAPP}/${gone}`)).toMatchObject({ body: { status: 'DELETED' } });
-  expect((await stranger.request('GET', `${WHATSAPP}?search=made_there`)).body).toMatchObject({ total: 0 });
+  expect((await otherClient.request('GET', `${WHATSAPP}?search=made_there`)).body).toMatchObject({ total: 0 });
   expect(await ask('GET', `${MS}/whatsapp/phone-numbers`)).toMatchObject({
     body: { total: 1, data: [{ phoneNumberId: network.number, verifiedName: 'Heliograph sandbox', common: false }] },
   });
@@ -235,7 +235,7 @@ test('a failed periodic sync is logged as a warning, but not for the sandbox, wh
   await pool.query('UPDATE connection SET settings = $1', [JSON.stringify(connection?.settings)]);
 });
 
-test('while the network is unavailable the answer is 502, and nothing is stored', async () => {
+test('while the network is unavailable the response is 502, and nothing is stored', async () => {
   network.graph.cut();
   const connection = await findConnection(program.pool, { name: 'meta' });
   const away = { ...connection?.settings, baseUrl: 'http://127.0.0.1:1' };
@@ -261,8 +261,8 @@ test('an RCS template is approved at once, with named placeholders', async () =>
   });
   const id = idOf(answer);
   expect((await ask('GET', RCS)).body).toMatchObject({ total: 1, data: [{ id }] });
-  expect((await stranger.request('GET', `${RCS}/${id}`)).status).toBe(404);
-  expect((await stranger.request('DELETE', `${RCS}/${id}`)).status).toBe(404);
+  expect((await otherClient.request('GET', `${RCS}/${id}`)).status).toBe(404);
+  expect((await otherClient.request('DELETE', `${RCS}/${id}`)).status).toBe(404);
   expect((await ask('DELETE', `${RCS}/${id}`)).status).toBe(204);
 });
 
@@ -287,6 +287,6 @@ test('a requested agent waits for the operator', async () => {
     body: { agentId: null, status: 'PENDING', displayName: 'Acme shop', details: { description: 'Offers' } },
   });
   expect((await ask('GET', agents)).body).toMatchObject({ total: 1 });
-  expect((await stranger.request('GET', agents)).body).toMatchObject({ total: 0 });
+  expect((await otherClient.request('GET', agents)).body).toMatchObject({ total: 0 });
   expect(fieldsOf(await ask('POST', agents, { displayName: '', color: 'blue' }))).toEqual(['displayName', 'color']);
 });

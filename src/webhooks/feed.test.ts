@@ -11,7 +11,7 @@ import { feedRoutes, readFeed } from './feed.ts';
 import { publishEvents, publishFacts } from './outbox.ts';
 
 const FEED = '/event-feed';
-const { pool, account, stranger, call, ...routes } = await openRoutes([
+const { pool, account, otherAccount, call, ...routes } = await openRoutes([
   (app, deps) => feedRoutes(app, { ...deps, fileUrl: ({ messageId }) => `https://gateway.example.com/${messageId}` }),
 ]);
 afterAll(() => routes[Symbol.asyncDispose]());
@@ -171,7 +171,7 @@ test('a cursor from before the feed, or of another account or database, is answe
   await publishContact(3);
   expect((await call('GET', `${FEED}?after=${next}`)).status).toBe(410);
   expect((await read()).events.map(({ data }) => data.contactId)).toEqual([3]);
-  const key = await newKey(pool, stranger, ['webhooks']);
+  const key = await newKey(pool, otherAccount, ['webhooks']);
   await call('PUT', `${FEED}/settings`, { enabled: true }, key);
   const { next: own } = await read();
   expect((await call('GET', `${FEED}?after=${own}`, undefined, key)).status).toBe(410);

@@ -18,7 +18,7 @@ const receiver = await startReceiver();
 const guard = createGuard({ allowedBlocks: ['127.0.0.1'], ports: [443, receiver.port] });
 const poster = createPoster({ guard, ca: TEST_CERT });
 const nothing = () => Promise.reject(new Error('nothing is fetched'));
-const { pool, account, stranger, call, ...routes } = await openRoutes([webhookRoutes, endpointRoutes], {
+const { pool, account, otherAccount, call, ...routes } = await openRoutes([webhookRoutes, endpointRoutes], {
   base: '',
   deps: {
     outbound: { guard, poster, fetchPicture: nothing, signOn: { guard, fetch: nothing }, resolveTexts: nothing },
@@ -276,7 +276,7 @@ describe('endpoints', () => {
     await call('DELETE', `${ENDPOINTS}/${made[0]?.body.id}`);
     expect((await add('/1')).status).toBe(409);
     expect((await add('/1', { eventTypes: ['message.read'] })).status).toBe(201);
-    expect((await call('GET', `${ENDPOINTS}/${made[1]?.body.id}`, undefined, stranger.apiKey)).status).toBe(404);
+    expect((await call('GET', `${ENDPOINTS}/${made[1]?.body.id}`, undefined, otherAccount.apiKey)).status).toBe(404);
     const { body: all } = await call('GET', ENDPOINTS);
     for (const { id } of all) await call('DELETE', `${ENDPOINTS}/${id}`);
   });
@@ -285,9 +285,9 @@ describe('endpoints', () => {
 describe('who may', () => {
   test('an account sees and changes its own webhook only', async () => {
     await registerA('/acme');
-    await registerA('/stranger', stranger.apiKey);
-    expect((await call('GET', A, undefined, stranger.apiKey)).body.callbackUrl).toBe(urlOf('/stranger'));
-    expect((await call('DELETE', A, undefined, stranger.apiKey)).status).toBe(204);
+    await registerA('/neighbour', otherAccount.apiKey);
+    expect((await call('GET', A, undefined, otherAccount.apiKey)).body.callbackUrl).toBe(urlOf('/neighbour'));
+    expect((await call('DELETE', A, undefined, otherAccount.apiKey)).status).toBe(204);
     expect((await call('GET', A)).body.callbackUrl).toBe(urlOf('/acme'));
   });
 

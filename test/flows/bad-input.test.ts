@@ -167,7 +167,7 @@ describe('a single send', () => {
     ['a header with an element that is too long', { ...goodOther, udhData: '0500040102ff' }, ['udhData']],
     ['a header for part 3 of 2', { ...goodOther, udhData: '050003010203' }, ['udhData']],
     [
-      'a text that does not fit beside its header',
+      'a text that does not fit next to its header',
       { ...goodOther, udhData: '050003010201', body: 'x'.repeat(154) },
       ['body'],
     ],
@@ -187,7 +187,7 @@ describe('a single send', () => {
     ],
   ];
 
-  test.each(ROWS)('with %s is refused, and the answer names what is wrong', async (_name, body, fields) => {
+  test.each(ROWS)('with %s is refused, and the response names what is wrong', async (_name, body, fields) => {
     expectError(await post(SEND, body), 400, fields);
   });
 
@@ -200,7 +200,7 @@ describe('a single send', () => {
     expectError(await program.client.request('POST', SEND, { bytes }), 400);
   });
 
-  test('to a number of no country is answered with a refusal', async () => {
+  test('to a number of no country is rejected', async () => {
     const answer = await program.client.send({ ...good, phoneNumber: '+999331234567' });
     expect(answer).toMatchObject({
       messageId: null,
@@ -292,13 +292,13 @@ describe('credentials', () => {
     ],
   ];
 
-  test.each(ROWS)('with %s every answer is 401 with a challenge', async (_name, headers) => {
-    const stranger = program.clientOf('');
-    const send = await stranger.request('POST', SEND, { body: good, headers: headers() });
+  test.each(ROWS)('with %s every response is 401 with a challenge', async (_name, headers) => {
+    const otherClient = program.clientOf('');
+    const send = await otherClient.request('POST', SEND, { body: good, headers: headers() });
     expectError(send, 401);
     expect(send.headers.get('www-authenticate')).toContain('Basic');
-    expectWholesaleError(await stranger.request('POST', BULK, { body: { messages: [] }, headers: headers() }), 401);
-    expectError(await stranger.request('GET', `${STATUS}/any`, { headers: headers() }), 401);
+    expectWholesaleError(await otherClient.request('POST', BULK, { body: { messages: [] }, headers: headers() }), 401);
+    expectError(await otherClient.request('GET', `${STATUS}/any`, { headers: headers() }), 401);
   });
 
   async function newKey(options: object): Promise<{ id: number; client: Client }> {
@@ -355,13 +355,13 @@ describe('a request', () => {
     ['DELETE', SEND, 'POST'],
     ['POST', `${STATUS}/x`, 'GET, HEAD'],
     ['PUT', '/health/live', 'GET, HEAD'],
-  ])('%s %s has the wrong method, and the answer names the right one', async (method, path, allow) => {
+  ])('%s %s has the wrong method, and the response names the right one', async (method, path, allow) => {
     const answer = await request(method, path);
     expectError(answer, 405);
     expect(answer.headers.get('allow')).toBe(allow);
   });
 
-  test('to an unknown path of the wholesale API is answered in its error form', async () => {
+  test('to an unknown path of the wholesale API gets a response in its error form', async () => {
     expectWholesaleError(await request('POST', '/services/nowhere'), 404);
     expectWholesaleError(await request('PUT', BULK), 405);
     expectWholesaleError(await request('POST', '/api/services/nowhere'), 404);

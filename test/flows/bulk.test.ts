@@ -16,7 +16,7 @@ const taken = (prefix: string) => listTaken(program.smsc).filter(({ destination 
 const bulkOf = (messages: object[], options: object = {}) => program.client.bulk({ ...options, messages });
 const idsOf = (results: readonly { id: string | null }[]) => results.flatMap(({ id }) => id ?? []);
 
-test('many messages with many destinations each are answered in request order and delivered exactly once', async () => {
+test('many messages with many destinations each get results in request order and are delivered exactly once', async () => {
   const groups = ['39320', '39321', '39322'].map((prefix) => numbers(700, prefix));
   const messages = groups.map((destinations, i) => ({ destinations, sender: 'Acme', body: `Text ${i}` }));
   const { accepted, results } = await bulkOf(messages);

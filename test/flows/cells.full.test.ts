@@ -115,7 +115,7 @@ describe.skipIf(nginxIsMissing() !== undefined)('behind nginx with the configura
     expect([status, body]).toEqual([401, expect.objectContaining({ status: 401, requestId: expect.any(String) })]);
   });
 
-  test('a request of an account that is held is answered 503 with Retry-After, and later served', async () => {
+  test('a request of an account that is held gets a 503 with Retry-After, and is served later', async () => {
     const { account, pool } = cells[1];
     const send = (apiKey: string) =>
       clientOf(apiKey).request('POST', SEND, { body: { phoneNumber: '+393331234567', message: 'Now?' } });

@@ -20,7 +20,7 @@ async function workUntil(program: TestProgram, end: 'stop' | 'kill', look: () =>
   }
 }
 
-test('workers killed during fallbacks leave nobody without the next message, and nobody with two', async () => {
+test('workers killed during fallbacks leave no recipient without the next message, and none with two', async () => {
   await using program = await startTestProgram({ roles: { worker: false } });
   const { graph, number: phoneNumberId } = await connectGraph(program);
   await using closing = new AsyncDisposableStack();

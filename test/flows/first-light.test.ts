@@ -76,7 +76,7 @@ describe('a single send', () => {
     expect(takenTo('393331234568')).toEqual([{ source: '4477009001', destination: '393331234568', text, parts: 1 }]);
   });
 
-  test("repeated with the client's id gets the first answer and sends nothing; with another text it is a conflict", async () => {
+  test("repeated with the client's id gets the first response and sends nothing; with another text it is a conflict", async () => {
     const { client } = program;
     const body = { phoneNumber: '+393331234569', message: 'Once', customerMessageId: 'once' };
     const [first, ...repeats] = await Promise.all([client.send(body), client.send(body), client.send(body)]);

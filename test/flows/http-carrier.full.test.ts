@@ -22,7 +22,7 @@ let front: Awaited<ReturnType<typeof startFront>>;
 let upstream: TestProgram;
 let downstream: TestProgram;
 
-/** An HTTPS address of the downstream gateway. It passes each callback on twice, and answers with the worse status. */
+/** An HTTPS address of the downstream gateway. It passes each callback on twice, and responds with the worse status. */
 async function startFront() {
   const pass = async ({ url, headers }: IncomingMessage, body: Buffer): Promise<number> => {
     const kept = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
@@ -127,7 +127,7 @@ test('a callback without a valid signature is refused', async () => {
   expect((await post({})).status).toBe(401);
 });
 
-test('a test of the connection shows a request and an answer, without the key', async () => {
+test('a test of the connection shows a request and a response, without the key', async () => {
   const { code, answer } = await runOperatorCommand(downstream, 'connection', 'test', 'upstream');
   expect(code).toBe(0);
   const { detail } = answer as { detail: string };

@@ -14,7 +14,7 @@ afterAll(() => program[Symbol.asyncDispose]());
 let next = 0;
 const freshKey = (): string => `key ${++next}`;
 
-/** Sends a request; returns the text of the answer, to be compared byte by byte. */
+/** Sends a request; returns the text of the response, to be compared byte by byte. */
 async function post(path: string, key: string, body: unknown, more: { clientKey?: string; method?: string } = {}) {
   const {
     status,
@@ -38,7 +38,7 @@ const keysNamed = async (name: string): Promise<number> =>
   (await program.pool.query('SELECT count(*)::int AS n FROM api_key WHERE name = $1', [name])).rows[0].n;
 
 describe('the same request again', () => {
-  test('gets exactly the first answer, with its own request id in the header, and does nothing', async () => {
+  test('gets exactly the first response, with its own request id in the header, and does nothing', async () => {
     const cases = [
       [SEND, sms('+393330000001')],
       [SEND, { destination: '+393330000001', sender: 'Acme', body: 'Hello' }],
@@ -60,7 +60,7 @@ describe('the same request again', () => {
     expect(await keysNamed('again')).toBe(1);
   });
 
-  test('gets the first answer even after a restart of the program', async () => {
+  test('gets the first response even after a restart of the program', async () => {
     const key = freshKey();
     const first = await post(SEND, key, sms('+393330000010'));
     await program.stop();
@@ -69,7 +69,7 @@ describe('the same request again', () => {
     expect(await messagesTo('+393330000010')).toBe(1);
   });
 
-  test('gets the same refusal or error: answers that changed nothing are stored as well', async () => {
+  test('gets the same refusal or error: responses that changed nothing are stored as well', async () => {
     const cases = [
       { body: sms('+999330000001'), status: 200 },
       { body: { phoneNumber: '+393331234567' }, status: 400 },
@@ -134,7 +134,7 @@ describe('many concurrent requests with one key', () => {
     ],
     ['a bulk send', BULK, bulk('+393330000032'), () => messagesTo('+393330000032')],
     ['a new API key', KEYS, { name: 'at once' }, () => keysNamed('at once')],
-  ])('do the work of %s once; the others get its answer or 409', async (_, path, body, count) => {
+  ])('do the work of %s once; the others get its response or 409', async (_, path, body, count) => {
     const key = freshKey();
     const answers = await Promise.all(Array.from({ length: 50 }, () => post(path, key, body)));
     const done = answers.filter(({ status }) => status < 300);
@@ -168,7 +168,7 @@ const backendAtWork = (): Promise<number> =>
   });
 
 describe('a crash', () => {
-  test('that loses the answer to a commit can be repeated for its answer, and creates one message', async () => {
+  test('that loses the response to a commit can be repeated for its response, and creates one message', async () => {
     await using relay = await startLostAnswers(program.environment['DATABASE_URL'] ?? '');
     await using through = await startTestProgram({
       roles: { worker: false },

@@ -53,7 +53,7 @@ test('a worker killed between the parts loses none, and a part that the carrier 
   await insertNumber(pool, { connectionId: connection?.id ?? 0, number: '4400', accountId });
   const first = startWorkerProcess(program);
   await untilBound(program);
-  // The carrier gets no answer, so the second part waits.
+  // The carrier gets no response, so the second part waits.
   smsc.pauseReads();
   const injected = smsc.injectMo({ ...HANDSET, text: LONG, outOfOrder: true });
   await until('the first part', async () => (await pool.query('SELECT FROM inbound_part')).rowCount === 1);

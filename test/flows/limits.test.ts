@@ -13,7 +13,7 @@ afterAll(() => program[Symbol.asyncDispose]());
 
 const newAccount = () => createAccount(program.pool, { name: 'Limited', plan: 'production' });
 
-test('every answer states the rate limit, including errors', async () => {
+test('every response states the rate limit, including errors', async () => {
   const client = program.clientOf((await newAccount()).apiKey);
   const answers = [
     await client.request('GET', `${STATUS}?ids=a`),
@@ -56,7 +56,7 @@ test('beyond the limit, 429 says how long to wait, in the form of either API', a
   expect(Number(wholesale.headers.get('retry-after'))).toBeGreaterThan(0);
 });
 
-test('the answer to a wrong key says how many failures its address has left', async () => {
+test('the response to a wrong key says how many failures its address has left', async () => {
   const { status, headers } = await program.clientOf(`pg_live_${'A'.repeat(43)}`).request('GET', `${STATUS}?ids=a`);
   expect([status, headers.get('x-ratelimit-limit'), headers.get('x-ratelimit-remaining')]).toEqual([401, '60', '59']);
   expect(headers.get('www-authenticate')).toContain('Basic');

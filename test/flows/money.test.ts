@@ -216,7 +216,7 @@ test("simulation costs nothing, and another account's traffic does not affect th
 });
 
 describe('the wholesale API', () => {
-  test('repeats the first answer for a repeated globalId, and reports a conflict in its own error form', async () => {
+  test('repeats the first response for a repeated globalId, and reports a conflict in its own error form', async () => {
     const { account, client } = await payer(1_000_000);
     const body = { globalId: 'night-1', ...bulk([...numbers(2), 'no number']) };
     const first = await client.bulk(body);
@@ -257,16 +257,16 @@ describe('the wholesale API', () => {
   });
 });
 
-test("another account's timeline is answered like an unknown one", async () => {
+test("another account's timeline gets the same response as an unknown one", async () => {
   const { client } = await payer(1_000_000);
-  const stranger = (await payer(0)).client;
+  const otherClient = (await payer(0)).client;
   const { messageId } = await client.send({
     phoneNumber: '+393331230001',
     message: 'Hello',
     customerMessageId: 'mine',
   });
   const ask = async (id: string | null) => {
-    const { status, body } = await stranger.request('GET', `/api/partner-gateway/v1/messages/${id}/timeline`);
+    const { status, body } = await otherClient.request('GET', `/api/partner-gateway/v1/messages/${id}/timeline`);
     return { status, body: JSON.stringify(body).replace(/"requestId":"[^"]+"/, '') };
   };
   const unknown = await ask('01900000-0000-7000-8000-000000000000');

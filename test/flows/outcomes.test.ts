@@ -60,11 +60,11 @@ describe('cancelling', () => {
   });
 
   test("of a sent message is a conflict; an unknown message and another account's are not found", async () => {
-    const [client, stranger] = [await payer(), await payer()];
+    const [client, otherClient] = [await payer(), await payer()];
     const { messageId } = await client.send({ phoneNumber: '+393331237005', message: 'Hello' });
     await client.untilStatus(messageId ?? '', 'DELIVERED');
     expect((await client.request('DELETE', `${MESSAGES}/${messageId}`)).status).toBe(409);
-    expect((await stranger.request('DELETE', `${MESSAGES}/${messageId}`)).status).toBe(404);
+    expect((await otherClient.request('DELETE', `${MESSAGES}/${messageId}`)).status).toBe(404);
     expect((await client.request('DELETE', `${MESSAGES}/not-an-id`)).status).toBe(404);
   });
 });

@@ -90,7 +90,7 @@ describe.each([...older, restricted])('on $name', ({ open }) => {
     );
   });
 
-  test('a campaign reaches everybody on an imported list', async () => {
+  test('a campaign reaches every contact of an imported list', async () => {
     const list = await ask(201, 'POST', '/contacts/list', { name: 'Customers' });
     const rows = mobileNumbers(300, '+39334').map((number, n) => `${number};Anna ${n}`);
     const form = await formOf(

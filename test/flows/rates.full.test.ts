@@ -92,7 +92,7 @@ test("with 50,000 messages of one account queued, another's single send goes at 
   expect(smsc.ledger.counts().accepted).toBeLessThan(60 * tps);
 
   await sendMany(small, 20, '39341');
-  // Counted from the answer on: what is sent while the request is under way depends on the machine.
+  // Counted from the response on: what is sent while the request is under way depends on the machine.
   const before = smsc.ledger.counts().accepted;
   const isOwn = ({ destination }: { destination: string }) => destination.startsWith('39341');
   await until('its bulk is out', () => smsc.ledger.submits().filter(isOwn).length === 20);

@@ -32,7 +32,7 @@ async function pauseConnection(): Promise<void> {
 /** Starts the program again, with the carrier, and with its database as it was before its last two transitions. */
 async function restart(): Promise<void> {
   await program.stop();
-  await program.pool.query('UPDATE fence_machine SET generation = generation - 2');
+  await program.pool.query('UPDATE restore_guard_machine SET generation = generation - 2');
   await program.pool.query("UPDATE connection SET status = 'active'");
   await program.start();
 }

@@ -18,7 +18,7 @@ import { until } from '../support/until.ts';
 const PG = '/api/partner-gateway/v1';
 const NUMBER = '4400';
 const BULK = 20;
-/** Five processes start, most of them beside others that work. */
+/** Five processes start, most of them next to others that work. */
 const TIMEOUT_MS = 900_000;
 /** Migration as a later release may add it: neither program here knows it. */
 const NEXT_MIGRATION = `ALTER TABLE message ADD COLUMN of_next_release text;
@@ -72,7 +72,7 @@ test.skipIf('missing' in release)(
 type Ground = {
   readonly program: TestProgram;
   readonly receiver: Receiver;
-  /** The number of messages so far; each goes to a number of its own. */
+  /** The number of messages so far; each goes to another number. */
   next: number;
 };
 

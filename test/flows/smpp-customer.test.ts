@@ -27,7 +27,7 @@ async function newClient(body: object = {}) {
     bindLibrary(port, mode, { system_id: systemId, password });
   return { bind, client: await bind() };
 }
-/** The carrier has outcomes of its own for numbers that end in 99xx. */
+/** The carrier has fixed outcomes for numbers that end in 99xx. */
 const numberAt = (n: number): string => `39333${1_000_000 + Math.floor(n / 9000) * 10_000 + (n % 9000)}`;
 
 test('a thousand messages of a customer reach the carrier once, and each receipt comes back, over two receivers', async () => {
@@ -121,7 +121,7 @@ test('receipts wait while the program is stopped, and a scheduled message is can
   await again.close();
 });
 
-test('a credential that is deleted by HTTP loses its binds at once', async () => {
+test('a credential that is deleted over HTTP loses its binds at once', async () => {
   const answer = await program.client.request('POST', CREDENTIALS, { body: {} });
   const { id, systemId, password } = answer.body as Issued;
   const client = await bindLibrary(port, 'transceiver', { system_id: systemId, password });

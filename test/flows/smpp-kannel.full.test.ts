@@ -17,7 +17,7 @@ const LONG = 'This text is longer than a single part of a message can hold. '.re
 const LONG_PARTS = 2;
 const UNICODE = 'Olá, São João: 你好, Ω 😀';
 
-/** The carrier has outcomes of its own for numbers that end in 99xx. */
+/** The carrier has fixed outcomes for numbers that end in 99xx. */
 const outsideScript = (n: number): number => Math.floor(n / 9000) * 10_000 + (n % 9000);
 
 test.for(KANNEL.binds)(
@@ -57,7 +57,7 @@ test.for(KANNEL.binds)(
         taken.filter(({ destination }) => destination === number).map(({ text }) => text);
       expect(textTo('393339990001').join('')).toBe(LONG);
       expect(textTo('393339990002').join('')).toBe(UNICODE);
-      await until('every receipt is answered', async () => {
+      await until('every receipt gets a response', async () => {
         const { n } = await one<{ n: number }>(
           program.pool,
           sql`SELECT (SELECT count(*) FROM smpp_outbox)::int + (SELECT count(*) FROM smpp_receipt)::int AS n`,

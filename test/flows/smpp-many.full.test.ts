@@ -13,7 +13,7 @@ const WINDOW = 50;
 const TIMEOUT_MS = 600_000;
 const RECEIPTS_WITHIN_MS = 300_000;
 
-/** The carrier has outcomes of its own for numbers that end in 99xx. */
+/** The carrier has fixed outcomes for numbers that end in 99xx. */
 const numberAt = (n: number): string => `39333${1_000_000 + Math.floor(n / 9000) * 10_000 + (n % 9000)}`;
 
 test('ten thousand messages of a foreign client over all kinds of binds, and each count agrees', {

@@ -14,7 +14,7 @@ function startingUp(socket: Socket): void {
 }
 
 /**
- * Starts a relay in front of the server at `url` that answers the first `count` connections like a server that is
+ * Starts a relay in front of the server at `url` that responds to the first `count` connections like a server that is
  * starting.
  */
 async function startSlowly(url: string, count: number) {

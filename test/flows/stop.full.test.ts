@@ -61,7 +61,7 @@ async function halfABody(port: number): Promise<void> {
   await once(socket, 'data');
 }
 
-/** Stands before the database, and then goes (`cut`) or stops answering (`silence`). */
+/** Stands before the database, and then goes (`cut`) or stops responding (`silence`). */
 async function relayTo(url: string) {
   const { hostname, port } = new URL(url);
   const pairs = new Set<Socket>();
@@ -208,7 +208,7 @@ describe.concurrent('on another database server', () => {
       expect((await program.ended).ms).toBeLessThan(BOUND_MS);
     });
 
-    test('when the server does not answer any more, and says what is left undone', async () => {
+    test('when the server does not respond any more, and says what is left undone', async () => {
       await using relay = await relayTo(connectionString);
       using program = await running(relay.url);
       relay.silence();
@@ -221,7 +221,7 @@ describe.concurrent('on another database server', () => {
       if (command === 'worker') expect(said).toContain('worker: did not end in time');
     });
 
-    test('while it waits for a server that never answers', async () => {
+    test('while it waits for a server that never responds', async () => {
       await using relay = await relayTo(connectionString);
       relay.silence();
       using program = start(command, { DATABASE_URL: relay.url });

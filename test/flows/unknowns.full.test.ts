@@ -6,12 +6,12 @@ import { startTestProgram, type TestProgram } from '../support/program.ts';
 import { listTaken } from '../support/taken.ts';
 import { until } from '../support/until.ts';
 
-// Each command of an operator is a process of its own, which takes many seconds on a busy machine.
+// Each command of an operator is a separate process, which takes many seconds on a busy machine.
 vi.setConfig({ testTimeout: 180_000 });
 
 const NUMBER = '+393331238001';
 
-/** A carrier that takes the first message and closes the connection instead of answering. */
+/** A carrier that takes the first message and closes the connection instead of responding. */
 const startCut = (script: SandboxOptions = {}): Promise<TestProgram> =>
   startTestProgram({ carriers: { main: { script: { cutAfter: 1, ...script } } } });
 
@@ -31,7 +31,7 @@ const listed = async (program: TestProgram, ...flags: string[]): Promise<unknown
 const settle = (program: TestProgram, id: string, as: string): Promise<OperatorResult> =>
   runOperatorCommand(program, 'unknown', 'settle', id, '--as', as);
 
-test('a submit without an answer is never repeated, and an unambiguous receipt settles it', async () => {
+test('a submit without a response is never repeated, and an unambiguous receipt settles it', async () => {
   await using program = await startCut();
   const id = await sendIntoCut(program);
   await program.client.untilStatus(id, 'UNKNOWN');

@@ -20,7 +20,7 @@ describe.skipIf(missing !== undefined)('Varnish, with its built-in rules', () =>
   let controlRequests = 0;
   const clientOf = (apiKey: string): Client => createClient(() => origin, apiKey);
   beforeAll(async () => {
-    const control = http.createServer((_, response) => void response.end(`answer ${++controlRequests}`));
+    const control = http.createServer((_, response) => void response.end(`response ${++controlRequests}`));
     control.listen(0, '127.0.0.1');
     await once(control, 'listening');
     closing.defer(() => void control.close());
@@ -35,10 +35,10 @@ describe.skipIf(missing !== undefined)('Varnish, with its built-in rules', () =>
   test('stores what does not forbid it', async () => {
     const texts = [];
     for (let n = 0; n < 3; n++) texts.push(await (await fetch(`${origin}${CONTROL_PATH}`)).text());
-    expect(texts).toEqual(['answer 1', 'answer 1', 'answer 1']);
+    expect(texts).toEqual(['response 1', 'response 1', 'response 1']);
   });
 
-  test('gives nobody the answer of another account, and strangers none', async () => {
+  test('gives no account the response of another one, and unauthenticated clients none', async () => {
     const [one, other] = await Promise.all(
       [111_000_000, 222_000_000].map((creditMicros) =>
         createAccount(program.pool, { name: `Credit ${creditMicros}`, plan: 'unlimited', creditMicros }),

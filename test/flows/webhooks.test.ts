@@ -166,10 +166,10 @@ test('the log shows what became of each event, and replays it on request; anothe
   const audit = (await client.request('GET', `${AUDIT}?limit=1000`)).body as Page;
   expect(audit.data.filter((entry) => entry['action'] === 'webhook.replay')).toHaveLength(2);
 
-  const { answer } = await runOperatorCommand(program, 'account', 'create', '--name', 'Stranger');
-  const stranger = program.clientOf((answer as { apiKey: string }).apiKey);
-  expect((await replay(failed?.['id'], stranger)).status).toBe(404);
-  expect((await stranger.request('GET', `${A}/deliveries`)).body).toMatchObject({ data: [], total: 0 });
+  const { answer } = await runOperatorCommand(program, 'account', 'create', '--name', 'Neighbour');
+  const otherClient = program.clientOf((answer as { apiKey: string }).apiKey);
+  expect((await replay(failed?.['id'], otherClient)).status).toBe(404);
+  expect((await otherClient.request('GET', `${A}/deliveries`)).body).toMatchObject({ data: [], total: 0 });
 });
 
 test('events committed before a stop are delivered after the next start', async () => {

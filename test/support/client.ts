@@ -10,14 +10,14 @@ export type Answer = { readonly status: number; readonly headers: Headers; reado
 export type RequestOptions = {
   /** A string is sent as it is, anything else as JSON. */
   readonly body?: unknown;
-  /** Raw bytes to send in place of `body`. */
+  /** Raw bytes to send instead of `body`. */
   readonly bytes?: Uint8Array<ArrayBuffer>;
   readonly headers?: Readonly<Record<string, string>>;
 };
 
 /** The API as a client of one account uses it, over a real socket. */
 export type Client = {
-  /** Sends any request, with the account's key unless `headers` say otherwise; resolves with any answer. */
+  /** Sends any request, with the account's key unless `headers` have other credentials; resolves with any response. */
   request(method: string, path: string, options?: RequestOptions): Promise<Answer>;
   /** Sends a message in the form of the specification (`phoneNumber`, `message`). */
   send(body: object): Promise<Static<typeof SendOut>>;
@@ -59,10 +59,10 @@ export function createClient(origin: () => string, apiKey: string): Client {
     return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
   }
 
-  /** Returns the body of a 200 answer in the documented form; throws on any other. */
+  /** Returns the body of a 200 response in the documented form; throws on any other. */
   async function expectOk<T extends TSchema>(form: T, answering: Promise<Answer>): Promise<Static<T>> {
     const { status, body } = await answering;
-    if (status !== 200) throw new Error(`answered ${status}: ${JSON.stringify(body)}`);
+    if (status !== 200) throw new Error(`returned ${status}: ${JSON.stringify(body)}`);
     Value.Assert(form, body);
     return body;
   }

@@ -15,7 +15,7 @@ type Options = {
 };
 
 /**
- * Gives the test file a database of its own, with every migration applied and no other rows, from its first test to its
+ * Gives the test file its own database, with every migration applied and no other rows, from its first test to its
  * last (`empty`: without any tables). To be called at the top of the file or of a `describe`, before its own hooks, which
  * may then use the database:
  *
@@ -30,7 +30,7 @@ export function testDatabase(options: Options = {}): TestDatabase {
 
 /**
  * Creates a database with every migration applied and no other rows (`empty`: without any tables), for tests that need
- * one of their own. Disposing of it ends the pool, closes all other connections, and
+ * a separate one. Disposing of it ends the pool, closes all other connections, and
  * drops the database:
  *
  *     await using database = await createTestDatabase();

@@ -1,6 +1,6 @@
 // The code blocks of a page of the documentation, as a test runs them (docs/blocks.full.test.ts).
 
-/** `sh start`: it starts the program anew. `sh repeat`: it is repeated until it prints what is shown. */
+/** `sh start`: the program is started again. `sh repeat`: the block is repeated until it prints what is shown. */
 export type Mode = 'run' | 'start' | 'repeat' | 'norun';
 
 /** Instruction of a page to its reader: a block of commands with the output that it shows, or a file to save. */

@@ -1,4 +1,4 @@
-// The terminals of a reader who follows a page: one in which the program runs, and a shell beside it.
+// The terminals of a reader who follows a page: one in which the program runs, and a shell next to it.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';

@@ -5,7 +5,7 @@ import type { Reporter, TestModule, Vitest } from 'vitest/node';
 type Floor = Readonly<Record<string, number>>;
 
 const FILE = new URL('../floor.json', import.meta.url);
-/** Some tests are skipped for root and others for everybody else. */
+/** Some tests are skipped for root and others for all other users. */
 const MAX_SKIPPED = 5;
 
 /**

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Returns a port of this machine that nobody listens on; somebody else may take it meanwhile. */
+/** Returns a free port of this machine; another program may take it meanwhile. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -1,9 +1,9 @@
 import net from 'node:net';
 
-/** A relay in front of the database that loses the answer to a commit: the worst moment for a connection to end. */
+/** A relay in front of the database that loses the response to a commit: the worst moment for a connection to end. */
 export type LostAnswers = AsyncDisposable & {
   readonly connectionString: string;
-  /** Discards the answer to the next transaction of several statements, but for that of alerts, and closes its connection. */
+  /** Discards the response to the next transaction of several statements, but for that of alerts, and closes its connection. */
   loseNext(): void;
   lost(): number;
 };

@@ -11,7 +11,7 @@ export type ReceivedMail = {
 export type MailServer = AsyncDisposable & {
   readonly url: string;
   readonly mails: ReceivedMail[];
-  /** The answer to mails from now on: taken, later (450), or never (550, to the recipient). */
+  /** The response to mails from now on: taken, later (450), or never (550, to the recipient). */
   answer: 'take' | 'later' | 'never';
   /** Number of mails that were offered. */
   offered: number;

@@ -7,7 +7,7 @@ export type OperatorResult = { readonly code: number; readonly answer: unknown; 
 
 /**
  * Runs an operator command with --json against the database of a running program. It runs in this process, because a
- * process of its own takes a second of CPU time; `src/core/cli.test.ts` runs commands as an operator does.
+ * separate process takes a second of CPU time; `src/core/cli.test.ts` runs commands as an operator does.
  */
 export async function runOperatorCommand(
   { environment }: Environment,

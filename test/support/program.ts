@@ -49,7 +49,7 @@ export const PASSWORD = 'secret';
 const ROLES: Roles = { api: true, worker: true, sandbox: false };
 
 /**
- * Starts the program with all its roles, on a database and with carriers of its own, as `serve` does, listening on a free
+ * Starts the program with all its roles, with its own database and carriers, as `serve` does, listening on a free
  * port. By default one carrier, `main`, takes every number and delivers after 10 ms.
  *
  *     await using program = await startTestProgram();

@@ -73,7 +73,7 @@ export async function startReplicated(options: { standbys: number; synchronous?:
     );
   for (const standby of standbys) await standby.follow(primary);
   await Promise.all(servers.map((server) => server.start()));
-  // A standby that starts before its primary answers tries again later.
+  // A standby that starts before its primary responds tries again later.
   await until('all standbys to follow the primary', async () => {
     const [row] = await primary.ask<{ n: number }>(
       "SELECT count(*)::int AS n FROM pg_stat_replication WHERE state = 'streaming'",

@@ -8,7 +8,7 @@ const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 /** `processes` are the ids of the processes that `serve` runs in, if there are several. */
 type Ready = { readonly address: string | null; readonly processes?: readonly number[] };
 
-/** A command of the program that runs until it is stopped, in a process of its own. */
+/** A command of the program that runs until it is stopped, in a separate process. */
 export type ServeProcess = {
   /** Resolves with what it prints once it runs; null when it ends before. */
   readonly ready: Promise<Ready | null>;

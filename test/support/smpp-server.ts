@@ -54,7 +54,7 @@ export function gatedAccept(pool: Pool) {
 
 export type TestServer = SmppServer & { readonly port: number; stop(): Promise<void> };
 
-/** Starts an SMPP server like a process does, with a session of its own for notifications. It ends with the test. */
+/** Starts an SMPP server like a process does, with a separate session for notifications. It ends with the test. */
 export async function startServer(
   { pool, connectionString }: TestDatabase,
   options: Partial<SmppServerOptions> = {},
@@ -72,7 +72,7 @@ export async function startServer(
     clock: systemClock,
     limits: createLoginLimits(createRateLimiter()),
     limiter: createRateLimiter(),
-    strangersPerMinute: 0,
+    unboundPerMinute: 0,
     maxScheduleDays: 366,
     passedTags: new Set(),
     owner: session.owner,

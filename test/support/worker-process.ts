@@ -5,7 +5,7 @@ import type { TestProgram } from './program.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
-/** A `worker` in a process of its own, on the database of a test program. */
+/** A `worker` in a separate process, on the database of a test program. */
 export type WorkerProcess = {
   /** Sends SIGKILL; resolves when the process is gone. */
   kill(): Promise<void>;

@@ -62,7 +62,7 @@ test('without alerts the page says so, and an invalid recipient is refused at it
   expect(watch.problems()).toEqual([]);
 });
 
-test('an operator on a bad day is told by webhook and at the bell, sees what waits, and acknowledges', async () => {
+test('an operator on a bad day is notified by webhook and at the bell, sees what waits, and acknowledges', async () => {
   const window = await at('/operator/alerts');
   const { page, watch } = window;
   await page.getByRole('button', { name: 'Add recipient' }).click();

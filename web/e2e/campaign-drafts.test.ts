@@ -65,14 +65,14 @@ test('without a network nothing is lost: it is said, kept in the browser through
   await page.getByLabel('SMS sender').fill('Acme');
   await page.getByText(/Not saved on the server yet/).waitFor();
   await context.setOffline(false);
-  // The copy of this browser wins over the older version of the server, even when the page is loaded anew at once.
+  // The copy of this browser wins over the older version of the server, even when the page is reloaded immediately.
   await page.reload();
   await expect.poll(() => page.getByLabel('SMS sender').inputValue()).toBe('Acme');
   await saved(page);
   expect(await namesOfDrafts()).toContain('Tunnel');
 });
 
-test('a session that ends while somebody types is renewed over the page, and what was typed is saved', async () => {
+test('a session that ends while a user types is renewed over the page, and what was typed is saved', async () => {
   const person = await site.person('manager');
   const { page, context, watch } = await site.signIn(person);
   watch.expect('401');

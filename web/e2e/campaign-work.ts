@@ -5,7 +5,7 @@ const PG = '/api/partner-gateway/v1';
 /** A campaign by SMS, as far as each needs it. */
 export const SMS = { sendingMode: 'SMS', smsSender: 'Acme', smsBody: 'Hello {{firstName|you}}' };
 
-/** Requests of the owner beside the browser; throws if one is refused. */
+/** Requests of the owner next to the browser; throws if one is refused. */
 export async function callOf(
   site: Site,
   method: string,

@@ -107,7 +107,7 @@ test(
   LONG_MS,
 );
 
-test('a campaign that somebody else confirms is shown as it goes on, without a reload', async () => {
+test('a campaign that another user confirms is shown as it goes on, without a reload', async () => {
   const list = await listOf('Shared', numbers(2));
   const id = await draft({ name: 'From elsewhere', contactListIds: [list], readyToSend: true });
   await call('POST', `/campaigns/${id}/calculateGoal`);

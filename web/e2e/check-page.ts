@@ -28,7 +28,7 @@ const ONE_LAYOUT: readonly Layout[] = [{ size: WIDE, theme: 'light', rules: WCAG
 /**
  * Checks what holds for every page: axe finds nothing (WCAG 2.2 AA), nothing scrolls sideways, and no error occurred
  * in the window. The full tests do this in both themes and at both widths, and save a screenshot of each in
- * web/e2e/shots, except in CI, where nobody looks at them; the fast ones in one theme, wide. The page must be open and loaded: wait for some of its content first.
+ * web/e2e/shots, except in CI; the fast ones in one theme, wide. The page must be open and loaded: wait for some of its content first.
  */
 export async function checkPage({ page, watch }: Pick<Window, 'page' | 'watch'>, name: string): Promise<void> {
   const before = page.viewportSize() ?? WIDE;
@@ -40,7 +40,7 @@ export async function checkPage({ page, watch }: Pick<Window, 'page' | 'watch'>,
 
 /**
  * Registers a test that runs in the full tests only: layouts and accessibility (in the fast ones, `pages.test.ts` opens
- * every page), and flows of a browser through routes that have tests of their own.
+ * every page), and flows of a browser through routes that have separate tests.
  */
 export const testAtNight: (name: string, run: () => Promise<void>, timeoutMs?: number) => void = inject('everyLayout')
   ? test

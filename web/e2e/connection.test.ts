@@ -40,7 +40,7 @@ async function countLists(name: string): Promise<number> {
   return count;
 }
 
-/** Answers every request to the API with 503, as during a change of the database's primary; returns how it ends. */
+/** Returns 503 for every request to the API, as during a change of the database's primary; returns how it ends. */
 async function takeAway(context: BrowserContext): Promise<() => Promise<void>> {
   const body = JSON.stringify({ status: 503, error: 'Service Unavailable', message: 'Try again later' });
   await context.route('**/api/**', (route) =>
@@ -81,9 +81,9 @@ test('a change made without a network waits, says so, and is made once when the 
   expect(await countLists('Offline')).toBe(1);
 });
 
-test('a new item whose answer was lost is sent again with the same key, and created once', async () => {
+test('a new item whose response was lost is sent again with the same key, and created once', async () => {
   const { page, context } = await open('/lists');
-  const submit = await fillIn(page, 'Lost answer');
+  const submit = await fillIn(page, 'Lost response');
   const keys: (string | undefined)[] = [];
   await context.route('**/v1/contacts/list', async (route) => {
     if (route.request().method() !== 'POST') return route.continue();
@@ -93,13 +93,13 @@ test('a new item whose answer was lost is sent again with the same key, and crea
     return route.abort('connectionreset');
   });
   await submit();
-  await page.getByRole('link', { name: 'Lost answer' }).waitFor();
+  await page.getByRole('link', { name: 'Lost response' }).waitFor();
   await context.unroute('**/v1/contacts/list');
   expect(keys).toEqual([expect.any(String), keys[0]]);
-  expect(await countLists('Lost answer')).toBe(1);
+  expect(await countLists('Lost response')).toBe(1);
 });
 
-test('a change without a key whose answer was lost is not sent again, and the user is told to check', async () => {
+test('a change without a key whose response was lost is not sent again, and the user is asked to check', async () => {
   const { page, context } = await open('/lists');
   const submit = await fillIn(page, 'Before');
   await submit();
@@ -144,7 +144,7 @@ test('a page that is opened while the server is busy waits for it, and then show
   expect(watch.problems()).toEqual([]);
 });
 
-test('when the server takes longer than eight seconds to answer, a banner says so, also about a change', async () => {
+test('when the server takes longer than eight seconds to respond, a banner says so, also about a change', async () => {
   const { page, context } = await open('/lists');
   const submit = await fillIn(page, 'Slow');
   const answers: (() => void)[] = [];

@@ -8,7 +8,7 @@ import { launchBrowser } from './browser.ts';
 
 const PG = '/api/partner-gateway/v1';
 
-/** A request as it reached the gateway, and how it was answered. */
+/** A request as it reached the gateway, and its response. */
 type Seen = { readonly what: string; readonly status: number; readonly hasPassword: boolean };
 
 let program: TestProgram;
@@ -66,7 +66,7 @@ async function evilSite() {
   return { ...server, url: `http://localhost:${server.port}` };
 }
 
-/** The address with the owner's name and password, as a person types it in place of filling in the dialog. */
+/** The address with the owner's name and password, as a person types it instead of filling in the dialog. */
 function withPassword(url: string): string {
   const address = new URL(url);
   address.username = program.account.username;

@@ -91,7 +91,7 @@ let build: Promise<unknown> | undefined;
 /** Builds the console if it has changed, once for all files that this worker runs. */
 const built = (): Promise<unknown> => (build ??= run(process.execPath, [BUILD]));
 
-/** The request has the user agent of the browser, and its answer sets the cookie of the window. */
+/** The request has the user agent of the browser, and its response sets the cookie of the window. */
 async function startSession({ context }: Window, url: string, { username, password }: Person): Promise<void> {
   const answer = await context.request.post(url, {
     data: { username, password },

@@ -34,7 +34,7 @@ afterAll(async () => {
 
 type Visit = AsyncDisposable & { readonly page: Page; readonly faults: readonly string[] };
 
-/** A page in a window of its own, and everything that went wrong in it: errors, violations, requests to others. */
+/** A page in its own window, and everything that went wrong in it: errors, violations, requests to others. */
 async function visit(path: string): Promise<Visit> {
   const context = await browser.newContext({ viewport: { width: 1400, height: 900 } });
   const page = await context.newPage();
@@ -58,7 +58,7 @@ test('pages follow one another under the policy, with nothing from elsewhere', a
   expect(faults).toEqual([]);
 });
 
-test('the menu of versions leads to the changes and, on a web server of its own, to other versions', async () => {
+test('the menu of versions leads to the changes and, on its own web server, to other versions', async () => {
   await using window = await visit('/help/concepts.html');
   const { page, faults } = window;
   await page.getByRole('button', { name: `Version ${packageJson.version}` }).hover();

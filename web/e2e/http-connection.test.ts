@@ -5,7 +5,7 @@ import { checkPage } from './check-page.ts';
 import { openSite, type Person, type Site } from './harness.ts';
 import { textOf } from './text-of.ts';
 
-const KEY = 'key-that-nobody-may-see';
+const KEY = 'key-that-must-stay-secret';
 /** Message of the browser about settings that the server rejects. */
 const REFUSED = /\b400\b/;
 
@@ -29,7 +29,7 @@ afterAll(async () => {
   await server.close();
 });
 
-/** Opens the settings of a new connection by HTTP. */
+/** Opens the settings of a new connection over HTTP. */
 async function openSettings() {
   requests = [];
   const window = await site.signIn(operator);
@@ -55,7 +55,7 @@ async function backTo(page: Page, name: string, error: RegExp): Promise<void> {
   expect(await field(page, name).getAttribute('aria-invalid')).toBe('true');
 }
 
-test('a carrier by HTTP is described in JSON: bad JSON is refused at its field, and the test shows request and answer', async () => {
+test('a carrier over HTTP is described in JSON: bad JSON is refused at its field, and the test shows request and response', async () => {
   const window = await openSettings();
   const { page, watch } = window;
   watch.expect(REFUSED);

@@ -116,7 +116,7 @@ test('a messy file of 5,000 rows is cleaned with one click more than a clean one
   await checkPage(window, 'import-messy-columns');
   await next(page);
 
-  // The one click more: numbers within a text. What it changes is shown beside it.
+  // The one click more: numbers within a text. What it changes is shown next to it.
   const problems = page.getByRole('list', { name: 'Problems' });
   await problems
     .getByText(/^tel\. 333 .* → \+39333\d+$/)

@@ -15,7 +15,7 @@ test('every page opens without an error, is reached by keyboard, and lacks no te
   expect(await walk(site, window, [...OF_ACCOUNT, ...OF_OPERATOR], [textFaults, keyboardFaults])).toEqual([]);
 });
 
-test('when the API answers 503 to everything, each page shows the error with the request ID', async () => {
+test('when the API returns 503 to everything, each page shows the error with the request ID', async () => {
   const { page, watch } = await site.signIn();
   watch.expect('503');
   const body = JSON.stringify({ status: 503, error: 'Service Unavailable', message: 'Try again later' });

@@ -48,7 +48,7 @@ export async function walk(
   return [...faults, ...watch.problems()];
 }
 
-/** The API answers 404 for an account without a webhook. */
+/** The API returns 404 for an account without a webhook. */
 function expectNoWebhook(watch: Watch): void {
   watch.expect(/^answer: 404 GET .*\/webhooks\/delivery-status$/);
   watch.expect('console: Failed to load resource: the server responded with a status of 404');

@@ -16,7 +16,7 @@ const FACTORS = '/security?tab=factors';
 /** Passkeys need a host name. */
 const atLocalhost = (path: string): string => site.url(path).replace('127.0.0.1', 'localhost');
 
-/** Gives the window a device that verifies its user and stores passkeys, without asking anybody. */
+/** Gives the window a device that verifies its user and stores passkeys, without prompts. */
 async function addDevice({ context, page }: Window): Promise<void> {
   const cdp = await context.newCDPSession(page);
   await cdp.send('WebAuthn.enable');
@@ -194,7 +194,7 @@ test('a dangerous act asks for the password over the page, and what was typed th
   expect(watch.problems()).toEqual([]);
 });
 
-test('a session that ends while somebody works asks for a sign-in over the page, and loses nothing', async () => {
+test('a session that ends while a user works asks for a sign-in over the page, and loses nothing', async () => {
   const person = await site.person('admin');
   const window = await site.signIn(person);
   const { page, watch } = window;
@@ -216,7 +216,7 @@ test('a session that ends while somebody works asks for a sign-in over the page,
   expect(watch.problems()).toEqual([]);
 });
 
-test('another user who signs in over the page gets it anew', async () => {
+test('another user who signs in over the page gets a fresh one', async () => {
   const [first, second] = [await site.person('admin'), await site.person('viewer')];
   const { page, watch } = await site.signIn(first);
   watch.expect('401');

@@ -60,7 +60,7 @@ testAtNight('the sign-in page and the overview are accessible and no wider than 
   const out = await site.window();
   await out.page.goto(site.url('/sign-in'));
   await out.page.getByRole('button', { name: 'Sign in' }).waitFor();
-  // Without a session, the request for it is answered 401.
+  // Without a session, the request for it gets a 401.
   out.watch.expect('401');
   await checkPage(out, 'sign-in');
   const window = await site.signIn();

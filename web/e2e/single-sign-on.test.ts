@@ -75,7 +75,7 @@ test('an admin sets single sign-on up, tries it, and people sign in with their c
   await page.getByLabel('Claim with the groups').fill('groups');
   await page.getByRole('button', { name: 'Add group' }).click();
   await page.getByLabel('Group 1', { exact: true }).fill('staff');
-  // Who maps groups lets nobody else in, unless they choose so.
+  // An account that maps groups lets no other users in, unless it chooses so.
   await expect
     .poll(() => page.getByRole('combobox', { name: 'Role without a group' }).inputValue())
     .toBe('Refuse the sign-in');
@@ -205,7 +205,7 @@ describe('a person without a password here', () => {
     expect(watch.problems()).toEqual([]);
   });
 
-  test('who is somebody else at the company reads that in both windows, and can try again', async () => {
+  test('a user who is another person at the company sees that in both windows, and can try again', async () => {
     const window = await atNewKey();
     provider.person = { ...person, sub: 'carla', email: 'carla@example.com' };
     const popup = await openCompany(window);

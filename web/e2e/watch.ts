@@ -22,7 +22,7 @@ export function watch(page: Page): Watch {
   });
   page.on('response', (response) => {
     if (response.status() >= 400)
-      seen.push(`answer: ${response.status()} ${response.request().method()} ${response.url()}`);
+      seen.push(`response: ${response.status()} ${response.request().method()} ${response.url()}`);
   });
   page.on('request', (request) => {
     const { origin, protocol } = new URL(request.url());

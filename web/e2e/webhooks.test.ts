@@ -38,7 +38,7 @@ async function send(): Promise<string> {
 test('without a webhook, the page says what it is for, and errors in the URL are shown', async () => {
   const window = await site.signIn();
   const { page, watch } = window;
-  // The API answers 404 if there is no webhook.
+  // The API returns 404 if there is no webhook.
   watch.expect('404');
   await page.goto(site.url('/webhooks'));
   await page.getByText('No webhook yet').waitFor();

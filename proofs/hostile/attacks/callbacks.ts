@@ -4,7 +4,7 @@ import { type Attack, type CallbackEnd, type Ground, MEANS, withinLine } from '.
 import { requestsAt, type Wire } from '../requests.ts';
 
 const BODY_BYTES = 48_000;
-const FLOOD = MEANS.strangerPerSecond;
+const FLOOD = MEANS.unauthenticatedPerSecond;
 /** The messages that a network may deliver to one gateway in a second, for one hostile customer. */
 const GENUINE_PER_SECOND = 50;
 const PERSON = '393331234567';
@@ -44,7 +44,7 @@ const network = (
   more: Pick<Attack, 'tiny'> = {},
 ): Attack => ({ name, player: 'callback sender', ...more, prepare: requestsAt(perSecond, make) });
 
-/** Callbacks: forged ones of strangers, and genuine ones of a network that serves a hostile customer. */
+/** Callbacks: forged ones of unauthenticated clients, and genuine ones of a network that serves a hostile customer. */
 export const CALLBACK_ATTACKS: readonly Attack[] = [
   network(
     'callbacks with wrong signatures',
@@ -59,7 +59,7 @@ export const CALLBACK_ATTACKS: readonly Attack[] = [
     const body = JSON.stringify({ message: { data: 'x'.repeat(BODY_BYTES), messageId: '1' } });
     return () => post(rcs.path, body, {});
   }),
-  network('callbacks to nobody', withinLine(FLOOD, BODY_BYTES), () => {
+  network('callbacks to unknown connections', withinLine(FLOOD, BODY_BYTES), () => {
     const body = JSON.stringify({ entry: 'x'.repeat(BODY_BYTES) });
     return (n) => post(`/api/callbacks/${n % 2 ? 'rcs' : 'whatsapp'}/nobody-${n}`, body, {});
   }),

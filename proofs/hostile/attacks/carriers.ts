@@ -12,20 +12,20 @@ const peer = (name: string, manner: PeerManner, more: Pick<Attack, 'tiny'> = {})
       peers.turn(manner, over, () => count('sent')),
 });
 
-/** The country to which the attacker's messages go over the peer that never answers. */
+/** The country to which the attacker's messages go over the peer that never responds. */
 export const PEER_PREFIX = '351';
 
-/** Carriers, each at the end of a connection of its own. */
+/** Carriers, each at the end of its own connection. */
 export const CARRIER_ATTACKS: readonly Attack[] = [
-  peer('carriers that send random octets', 'random octets'),
+  peer('carriers that send random bytes', 'random bytes'),
   peer('carriers that send PDUs of 4 GiB', 'huge lengths'),
-  peer('carriers that send one octet at a time', 'drip'),
+  peer('carriers that send one byte at a time', 'drip'),
   peer('carriers that close after the bind', 'close'),
   peer('carriers that send a thousand messages a second', 'messages', { tiny: true }),
   peer('carriers that send a thousand unknown receipts a second', 'receipts', { tiny: true }),
-  peer('carriers that answer what nobody asked', 'answers'),
+  peer('carriers that send responses without requests', 'answers'),
   {
-    name: 'carriers that never answer a message',
+    name: 'carriers that never respond to a message',
     player: 'carrier peer',
     prepare: requestsAt(
       MEANS.productionPerSecond,

@@ -13,14 +13,19 @@ const guess = (
   more: Pick<Attack, 'tiny'> & { readonly from?: (ground: Ground) => string } = {},
 ): Attack => {
   const { from, ...rest } = more;
-  return { name, player: 'stranger', ...rest, prepare: requestsAt(perSecond, make, from ? { from } : {}) };
+  return {
+    name,
+    player: 'unauthenticated client',
+    ...rest,
+    prepare: requestsAt(perSecond, make, from ? { from } : {}),
+  };
 };
 
 const get = (path: string, headers: Readonly<Record<string, string>> = {}): Wire => ({ method: 'GET', path, headers });
 const withWrongKey = (): Wire => get(STATUS, { 'x-api-key': wrongKey() });
 const withWrongPassword = (name: string): Wire => get(STATUS, { authorization: basic(name) });
-const FLOOD = MEANS.strangerPerSecond;
-/** The size of /docs/scalar.js: the line carries answers, too. */
+const FLOOD = MEANS.unauthenticatedPerSecond;
+/** The size of /docs/scalar.js: the line carries responses, too. */
 const SCRIPT_BYTES = 3_000_000;
 
 /** Guesses, and floods of what needs no credentials. */

@@ -13,7 +13,7 @@ const repeated = (pair: string, times: number): string => `{${Array(times).fill(
 /** Sign-ins with one hostile body, as many as the line carries. */
 const signIns = (name: string, make: () => string, more: Pick<Attack, 'tiny'> = {}): Attack => ({
   name: `sign-ins ${name}`,
-  player: 'stranger',
+  player: 'unauthenticated client',
   ...more,
   prepare: requestsAt(10, () => {
     const wire = signIn(make());
@@ -41,7 +41,7 @@ export const JSON_ATTACKS: readonly Attack[] = [
   signIns('with 170,000 escapes', () => `{"username":"${'\\u0041'.repeat(170_000)}","password":"x"}`),
   {
     name: 'sign-ins that are packed bombs',
-    player: 'stranger',
+    player: 'unauthenticated client',
     prepare: requestsAt(50, () => {
       const wire = signIn(gzipSync(Buffer.alloc(100 * MIB, 0x20)), { 'content-encoding': 'gzip' });
       return () => wire;

@@ -61,7 +61,7 @@ export const KEY_ATTACKS: readonly Attack[] = [
     name: 'challenges for the passkey of a sign-in that waits',
     player: 'trial tenant',
     tiny: true,
-    prepare: requestsAt(MEANS.strangerPerSecond, async (ground) => {
+    prepare: requestsAt(MEANS.unauthenticatedPerSecond, async (ground) => {
       const pendingToken = await pendingTokenOf(ground);
       const body = JSON.stringify({ pendingToken });
       return () => ({ method: 'POST', path: `${PG}/session/passkey-options`, headers: FROM_CONSOLE, body });

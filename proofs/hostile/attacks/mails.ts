@@ -13,25 +13,25 @@ const TRIAL_PAUSE_MS = 100;
 const invitation = (ground: Ground, email: string): Wire =>
   withKey(ground, 'POST', INVITATIONS, { email, role: 'viewer' });
 
-/** Mails to strangers over the operator's mail server. It takes a second for each. */
+/** Mails to people without an account over the operator's mail server. It takes a second for each. */
 export const MAIL_ATTACKS: readonly Attack[] = [
   {
-    name: 'invitations to one stranger, again and again',
+    name: 'invitations to one address, again and again',
     player: 'trial tenant',
     tiny: true,
     mails: true,
     prepare: requestsAt(MEANS.trialPerSecond, async (ground) => {
-      const stranger = 'stranger@example.com';
-      const id = Number(fieldOf(await ask(ground, invitation(ground, stranger)), 'id'));
+      const invited = 'invited@example.com';
+      const id = Number(fieldOf(await ask(ground, invitation(ground, invited)), 'id'));
       // Tags and case are other spellings of the same mailbox.
       return (n) =>
         n % 2
           ? withKey(ground, 'POST', `${INVITATIONS}/${id}/resend`, {})
-          : invitation(ground, `Stranger+${n}@example.com`);
+          : invitation(ground, `Invited+${n}@example.com`);
     }),
   },
   {
-    name: 'invitations of five keys to many strangers',
+    name: 'invitations of five keys to many addresses',
     player: 'trial tenant',
     tiny: true,
     mails: true,
@@ -51,7 +51,7 @@ export const MAIL_ATTACKS: readonly Attack[] = [
       }
       return requestsAt(
         KEYS * MEANS.trialPerSecond,
-        () => (n) => invitation(grounds[n % KEYS] ?? ground, `stranger-${n}@example.com`),
+        () => (n) => invitation(grounds[n % KEYS] ?? ground, `invited-${n}@example.com`),
       )(ground);
     },
   },

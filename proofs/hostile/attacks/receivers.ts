@@ -23,7 +23,7 @@ const receiver = (name: string, manner: (typeof MANNERS)[number], more: Pick<Att
 
 /** Webhook receivers with bad manners. */
 export const RECEIVER_ATTACKS: readonly Attack[] = [
-  receiver('receivers that do not answer', 'silent'),
+  receiver('receivers that do not respond', 'silent'),
   receiver('receivers that drip', 'drip'),
   receiver('receivers that do not end', 'endless', { tiny: true }),
   receiver('receivers that send endless headers', 'header bomb'),

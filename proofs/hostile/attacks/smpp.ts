@@ -23,23 +23,23 @@ const PDUS_PER_SECOND = 100;
 /** The bytes of the response to an enquire_link. */
 const SHORTEST_PDU = 16;
 /** Connections of one network that may be open without a bind. */
-const STRANGERS = 20;
+const UNBOUND = 20;
 const TICK_MS = 50;
 const PER_WRITE = 100;
-/** Beside the text: what is held in memory until the submit is answered. */
+/** Memory of a submit besides its text, until it gets a response. */
 const BALLAST = new Map([[0x1500, Buffer.alloc(4000)]]);
 
 const bindFrame = (systemId: string, password: string): Buffer =>
   encodePdu({ command: 'bind_transceiver', status: 0, sequence: 1, ...bindBody(systemId, password) });
 
-const stranger = (name: string, plan: Omit<SocketPlan, 'smpp'>, more: Pick<Attack, 'tiny' | 'meets'> = {}): Attack => ({
+const unbound = (name: string, plan: Omit<SocketPlan, 'smpp'>, more: Pick<Attack, 'tiny' | 'meets'> = {}): Attack => ({
   name: `SMPP: ${name}`,
-  player: 'stranger',
+  player: 'unauthenticated client',
   ...more,
   prepare: socketsOf({ ...plan, smpp: true }),
 });
 
-/** Submits of a customer with receipts; no deliver_sm is ever answered. */
+/** Submits of a customer with receipts; no deliver_sm gets a response. */
 const submits = Buffer.concat(
   Array.from({ length: PER_WRITE }, (_, n) =>
     encodePdu({
@@ -85,7 +85,7 @@ type FloodPlan = {
   readonly tps?: number;
 };
 
-/** Binds as often as a credential may, and sends as fast as the line carries, whatever the answers are. */
+/** Binds as often as a credential may, and sends as fast as the line carries, whatever the responses are. */
 const flood = (
   name: string,
   plan: FloodPlan,
@@ -141,11 +141,11 @@ const strikeWith = (ground: Ground, bind: Buffer, { octets, isDeaf = false, bind
 
 const guessOf = (n: number): Buffer => bindFrame(`guess${n % 1000}`, 'wrong123');
 
-/** Customers by SMPP, and those who are none. */
+/** Customers over SMPP, and those who are none. */
 export const SMPP_ATTACKS: readonly Attack[] = [
-  stranger('connections that never bind', { count: MEANS.sockets }, { tiny: true }),
-  stranger('binds with guesses', { count: 200, perSecond: 500, first: async () => guessOf }, { tiny: true }),
-  stranger(
+  unbound('connections that never bind', { count: MEANS.sockets }, { tiny: true }),
+  unbound('binds with guesses', { count: 200, perSecond: 500, first: async () => guessOf }, { tiny: true }),
+  unbound(
     'half PDUs that drip',
     {
       count: 1000,
@@ -155,16 +155,16 @@ export const SMPP_ATTACKS: readonly Attack[] = [
     },
     { tiny: true },
   ),
-  stranger('PDUs of impossible length', { count: 200, perSecond: 500, first: () => Buffer.alloc(64, 0xff) }),
-  stranger(
+  unbound('PDUs of impossible length', { count: 200, perSecond: 500, first: () => Buffer.alloc(64, 0xff) }),
+  unbound(
     'enquire_link before the bind',
-    { count: STRANGERS, perSecond: 200, first: () => enquiries },
+    { count: UNBOUND, perSecond: 200, first: () => enquiries },
     {
       tiny: true,
       meets: {
         claim: 'a connection that has not bound sends a handful of PDUs',
         // One that sends nothing else is closed after ten seconds.
-        holds: ({ closed = 0 }, seconds) => closed > (STRANGERS * seconds) / 10,
+        holds: ({ closed = 0 }, seconds) => closed > (UNBOUND * seconds) / 10,
       },
     },
   ),
@@ -174,7 +174,7 @@ export const SMPP_ATTACKS: readonly Attack[] = [
     {
       tiny: true,
       meets: {
-        claim: 'a bind gets no more PDUs answered than its budget has',
+        claim: 'a bind gets no more responses than its budget has PDUs',
         holds: ({ answered = 0 }, seconds) => answered <= BINDS * 2 * PDUS_PER_SECOND * (seconds + 2),
       },
     },
@@ -193,9 +193,9 @@ export const SMPP_ATTACKS: readonly Attack[] = [
   flood('queries', { octets: queries }, { tiny: true }),
   flood('cancellations', { octets: cancellations }),
   flood(
-    'submits whose answers nobody reads',
+    'submits whose responses are not read',
     { octets: submits, isDeaf: true, tps: 100_000 },
     { player: 'production tenant', tiny: true },
   ),
-  flood('receipts that nobody answers', { octets: submits, tps: 100_000 }, { player: 'production tenant' }),
+  flood('receipts that are not acknowledged', { octets: submits, tps: 100_000 }, { player: 'production tenant' }),
 ];

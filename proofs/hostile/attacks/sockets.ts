@@ -10,7 +10,7 @@ const HOST = 'host: 127.0.0.1\r\n';
 
 const sockets = (name: string, plan: SocketPlan, more: Pick<Attack, 'tiny' | 'meets'> = {}): Attack => ({
   name,
-  player: 'stranger',
+  player: 'unauthenticated client',
   ...more,
   prepare: socketsOf(plan),
 });
@@ -49,7 +49,7 @@ export const SOCKET_ATTACKS: readonly Attack[] = [
   }),
   sockets('connections that close at once', { count: 100, perSecond: 500, brief: true }, { tiny: true }),
   sockets('TLS on the port for HTTP', { count: 100, perSecond: 300, first: () => CLIENT_HELLO }),
-  sockets('random octets', {
+  sockets('random bytes', {
     count: 100,
     perSecond: 300,
     first: () => Buffer.from(Array.from({ length: 4096 }, (_, i) => (i * 7919) & 255)),
@@ -72,7 +72,7 @@ export const SOCKET_ATTACKS: readonly Attack[] = [
     { tiny: true },
   ),
   sockets(
-    'half-sent callbacks of 4 MiB to nobody',
+    'half-sent callbacks of 4 MiB to unknown connections',
     {
       count: 500,
       perSecond: withinLine(500, 4 * MIB),
@@ -94,7 +94,7 @@ export const SOCKET_ATTACKS: readonly Attack[] = [
     perSecond: withinLine(500, MIB),
     first: () => halfSent(`${PG}/contacts/upload`, MIB, { 'content-type': 'multipart/form-data; boundary=end' }),
   }),
-  sockets('bodies in chunks of one octet', {
+  sockets('bodies in chunks of one byte', {
     count: 50,
     perSecond: withinLine(100, 600 * KIB),
     first: () => chunkedSignIn + '1\r\n \r\n'.repeat(100_000),
@@ -115,7 +115,7 @@ export const SOCKET_ATTACKS: readonly Attack[] = [
     first: () => get(`/${'%2e%2e/'.repeat(14_000)}`),
   }),
   sockets(
-    'large answers that nobody reads',
+    'large responses that are not read',
     { count: 200, perSecond: 50, first: () => get('/openapi.json').repeat(100), deaf: true },
     { tiny: true },
   ),

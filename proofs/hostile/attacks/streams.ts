@@ -19,7 +19,7 @@ async function withManyKeys(ground: Ground): Promise<(n: number) => string> {
   return (n) => openingOf(STREAM, EVENTS, keys[n % keys.length] ?? '');
 }
 
-/** Answers that do not end, or that nobody reads. */
+/** Responses that do not end, or that are not read. */
 export const STREAM_ATTACKS: readonly Attack[] = [
   {
     name: 'seven hundred streams at once',
@@ -39,7 +39,7 @@ export const STREAM_ATTACKS: readonly Attack[] = [
     }),
   },
   {
-    name: 'long lists that nobody reads',
+    name: 'long lists that are not read',
     player: 'production tenant',
     prepare: socketsOf({
       count: MEANS.productionPerSecond,

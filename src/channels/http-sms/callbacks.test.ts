@@ -176,7 +176,7 @@ test('the token of ours is accepted in a parameter, a header or as a password, a
   expect(byPassword(request(GENUINE, { headers: {} }))).toEqual(FORGED);
 });
 
-test('a signature covers exactly the octets of the body', () => {
+test('a signature covers exactly the bytes of the body', () => {
   const read = reader({ verify: { by: 'signature', name: 'X-Sign', prefix: 'sha256=' } });
   const genuine = request(GENUINE);
   const signature = `sha256=${hmac('sha256', 'signing-key', String(genuine.body), 'hex')}`;

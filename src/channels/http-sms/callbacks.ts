@@ -331,7 +331,7 @@ const ED25519_DER = Buffer.from('302a300506032b6570032100', 'hex');
 /** Reads a public key of 32 bytes in base64. */
 function ed25519Key(key: Buffer): KeyObject {
   const octets = key.length === 32 ? key : Buffer.from(key.toString(), 'base64');
-  if (octets.length !== 32) throw new Error('signingKey: must be a public key of Ed25519, 32 octets in base64');
+  if (octets.length !== 32) throw new Error('signingKey: must be a public key of Ed25519, 32 bytes in base64');
   return createPublicKey({ key: Buffer.concat([ED25519_DER, octets]), format: 'der', type: 'spki' });
 }
 

@@ -48,7 +48,7 @@ async function startPeer(): Promise<Peer> {
 }
 
 carrierConformance({
-  name: 'HTTP with a server that answers as settings describe',
+  name: 'HTTP with a server that responds as settings describe',
   startPeer,
   makeCarrier: ({ url }) =>
     createHttpSmsCarrier(
@@ -71,7 +71,7 @@ test('an acceptance without the id that is expected is an unknown outcome', asyn
   expect(await carrier.submit(message())).toMatchObject({ kind: 'unknown' });
 });
 
-test('a carrier that recognises repeats gets the same octets again until an answer resolves the doubt', async () => {
+test('a carrier that recognises repeats gets the same bytes again until a response resolves the doubt', async () => {
   const answers: SandboxAnswer[] = ['cut', { status: 503, body: '' }, { status: 201, body: { id: 'a' } }];
   const settings = { ...PROTOCOL, request: { ...PROTOCOL.request, idempotent: true } };
   const { carrier, sent } = await carrierFacing(settings, () => answers.shift() ?? 'cut');
@@ -94,7 +94,7 @@ test('a message in doubt is not returned as not taken when its repeat is throttl
 test.each([
   ['a wrong path, which a proxy may say, too', 404],
   ['a message that the carrier has already', 409],
-])('a message in doubt is not refused when its repeat is answered with %s', async (_, status) => {
+])('a message in doubt is not refused when its repeat gets %s', async (_, status) => {
   const answers: SandboxAnswer[] = ['cut', { status, body: '' }, { status, body: '' }];
   const settings = { ...PROTOCOL, request: { ...PROTOCOL.request, idempotent: true } };
   const { carrier, sent } = await carrierFacing(settings, () => answers.shift() ?? { status: 500, body: '' });
@@ -116,7 +116,7 @@ test('a message in doubt is refused when its repeat is refused for what is in it
   });
 });
 
-test('a carrier that repeats our request in its error shows no secret to anybody', async () => {
+test('an error of a carrier that repeats our request reveals no secret', async () => {
   const { carrier, sent } = await carrierFacing(
     { ...PROTOCOL, request: { ...PROTOCOL.request, query: { key: '{{apiKey}}' } } },
     (request) => ({ status: 400, body: `No: ${request.query} ${request.headers.authorization}` }),

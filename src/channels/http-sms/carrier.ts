@@ -83,7 +83,7 @@ export function createHttpSmsCarrier(
 
   function verifyLink(reason: string): void {
     if (gate.isOpen()) {
-      host?.log('warn', 'The carrier did not answer', { reason });
+      host?.log('warn', 'The carrier did not respond', { reason });
       failed(reason);
     }
     link.verify();
@@ -277,13 +277,13 @@ export function createPoller(
       const from = cursor ?? poll.start;
       const answer = await http.request(requestOf(poll.path, from));
       if (answer.kind === 'failed') return answer;
-      if (!isTaken(answer.status)) return { kind: 'failed', reason: `The carrier answered ${answer.status}` };
+      if (!isTaken(answer.status)) return { kind: 'failed', reason: `The carrier returned ${answer.status}` };
       const document = toDocument(answer.body, answer.headers);
       const events = readEvents(document);
-      if (events === null) return { kind: 'failed', reason: 'The answer has too many events' };
+      if (events === null) return { kind: 'failed', reason: 'The response has too many events' };
       const { receipts, inbounds } = events;
       const named = readCursor(document);
-      if (document.json === undefined && named === '') return { kind: 'failed', reason: 'The answer is not JSON' };
+      if (document.json === undefined && named === '') return { kind: 'failed', reason: 'The response is not JSON' };
       const next = named || from;
       return {
         kind: 'events',
@@ -297,7 +297,7 @@ export function createPoller(
       if (poll.confirm === undefined) return null;
       const answer = await http.request({ ...requestOf(poll.confirm, cursor), method: 'DELETE' });
       if (answer.kind === 'failed') return answer.reason;
-      return isTaken(answer.status) ? null : `The carrier answered ${answer.status}`;
+      return isTaken(answer.status) ? null : `The carrier returned ${answer.status}`;
     },
     close: http.close,
   };
@@ -322,7 +322,7 @@ function probedBy(answer: HttpAnswer, hasCredentials: boolean): Probed {
   // A response that is too long is a response, too.
   if (answer.kind === 'failed')
     return { state: answer.tooLarge === true ? 'available' : 'unreachable', text: answer.reason };
-  const text = `The carrier answered ${answer.status}`;
+  const text = `The carrier returned ${answer.status}`;
   if (answer.status === 401 && hasCredentials)
     return { state: 'refused', text: `${text}: the credentials are not valid` };
   return { state: answer.status >= 500 ? 'unreachable' : 'available', text };

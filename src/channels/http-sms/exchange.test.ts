@@ -7,7 +7,7 @@ import { parseHttpSmsSecrets, parseHttpSmsSettings } from './settings.ts';
 const KEY = `k!e'y "(1)~*\\2`;
 const TOKEN = `t!o'k(3)~*&4`;
 
-test('secrets are hidden in a shown request and answer, however the place encodes them', async () => {
+test('secrets are hidden in a shown request and response, however the place encodes them', async () => {
   const server = await startServer({
     maxBytes: 1000,
     handle: ({ path, query }) => ({ status: 200, body: `${path} ${query}` }),

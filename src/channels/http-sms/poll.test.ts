@@ -21,7 +21,7 @@ async function pollOf(answer: SandboxAnswer) {
   return poller.poll(null);
 }
 
-test('events and the cursor behind them are read, and an answer without events moves nothing', async () => {
+test('events and the cursor behind them are read, and a response without events moves nothing', async () => {
   const body = { events: [{ id: 'a', state: 'ok' }], next: 7 };
   expect(await pollOf({ status: 200, body })).toMatchObject({
     kind: 'events',
@@ -36,8 +36,8 @@ test.each<[string, SandboxAnswer]>([
   ['the page of a proxy', { status: 200, body: '<html>Back soon</html>' }],
   ['a redirect', { status: 302, headers: { location: 'http://127.0.0.1/' }, body: '' }],
   ['an error', { status: 500, body: { events: [], next: 9 } }],
-  ['an answer that is cut off', 'cut'],
-])('%s is a failure, and no answer without events', async (_, answer) => {
+  ['a response that is cut off', 'cut'],
+])('%s is a failure, and no response without events', async (_, answer) => {
   expect(await pollOf(answer)).toMatchObject({ kind: 'failed' });
 });
 

@@ -186,7 +186,7 @@ export function compileVerdict(answer: Answer, hide: (text: string) => string = 
 function accepted(ids: readonly string[] | null): Verdict {
   if (ids === null) return { act: 'accepted', ids: [] };
   if (ids.length > 0 && ids.every((id) => id.length <= MAX_ID_LENGTH)) return { act: 'accepted', ids };
-  return { act: 'unknown', code: 'NO_ID', text: 'The carrier answered without an id of the message', waitMs: 0 };
+  return { act: 'unknown', code: 'NO_ID', text: 'The carrier responded without an id of the message', waitMs: 0 };
 }
 
 type Compiled = { readonly rule: Rule; readonly fits: (status: number, document: Document) => boolean };
@@ -217,7 +217,7 @@ function meaningOf(status: number): Meaning {
 }
 
 const explain = (status: number, body: string): string =>
-  `The carrier answered ${status}: ${body.replaceAll('\0', '').toWellFormed().replace(/\s+/g, ' ').trim()}`.slice(
+  `The carrier returned ${status}: ${body.replaceAll('\0', '').toWellFormed().replace(/\s+/g, ' ').trim()}`.slice(
     0,
     MAX_TEXT_LENGTH,
   );

@@ -23,7 +23,7 @@ const person = {
 const at = new Date('2026-01-05T10:00:00.123Z');
 
 describe('the handshake', () => {
-  test('is answered with only the secret', () => {
+  test('gets only the secret', () => {
     expect(readBody({ clientToken, secret: '1234567890' })).toEqual({ kind: 'handshake', text: '1234567890' });
   });
 

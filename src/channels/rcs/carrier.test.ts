@@ -134,7 +134,7 @@ describe('answers', () => {
 });
 
 describe('doubt', () => {
-  test('a message without an answer is sent again under its id, and the network accepts it once', async () => {
+  test('a message without a response is sent again under its id, and the network accepts it once', async () => {
     const { rbm, carrier } = await connected({}, QUICK);
     const outcome = await carrier.submit(submission({ destination: '+351912349913' }));
     expect(outcome).toMatchObject({ kind: 'accepted', carrierIds: [submission().messageId] });
@@ -234,7 +234,7 @@ describe('the access token', () => {
   });
 });
 
-test('a person sees that a message was read and that an answer is being written', async () => {
+test('a person sees that a message was read and that a reply is being written', async () => {
   const { carrier } = await connected();
   const sign = { sender: submission().sender, destination: '+351912345678', networkId: 'm1' };
   expect(await carrier.show?.({ ...sign, kind: 'read' })).toBe(true);
@@ -258,7 +258,7 @@ describe('revoking a message', () => {
     expect(await carrier.revoke?.(submission({ messageId: crypto.randomUUID() }))).toBe(false);
   });
 
-  test('is inconclusive when the network revoked the message without an answer and forgot it', async () => {
+  test('is inconclusive when the network revoked the message without a response and forgot it', async () => {
     const { rbm, carrier } = await connected(
       { forgetsRevoked: true, dropRevokeShare: 1 },
       { requestTimeoutSeconds: 1 },
@@ -272,7 +272,7 @@ describe('revoking a message', () => {
     expect(await carrier.revoke?.(message)).toBe(false);
   });
 
-  test('is neither while the network does not answer', async () => {
+  test('is neither while the network does not respond', async () => {
     const { rbm, carrier } = await connected();
     await rbm.close();
     expect(await carrier.revoke?.(submission())).toBeNull();
@@ -304,7 +304,7 @@ describe('reachable numbers', () => {
     expect(rbm.ledger.counts()).toMatchObject({ capabilityChecks: 0, batchChecks: 2 });
   });
 
-  test('what is not answered is left out', async () => {
+  test('addresses without a response are omitted', async () => {
     const { rbm, carrier } = await connected();
     await rbm.close();
     expect(await carrier.findReachable?.(AGENT, few)).toEqual(new Map());

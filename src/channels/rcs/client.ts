@@ -70,7 +70,7 @@ export const messagePath = ({ messageId, sender, destination }: Addressed): stri
 export const eventsPath = ({ sender, destination }: SignToPerson, eventId: string): string =>
   `${phonePath(destination)}/agentEvents?eventId=${eventId}&agentId=${encodeURIComponent(sender)}`;
 
-/** Makes the event that a message was read, or that an answer is being written. */
+/** Makes the event that a message was read, or that a reply is being written. */
 export const eventOf = ({ kind, networkId }: SignToPerson): string =>
   JSON.stringify(kind === 'read' ? { eventType: 'READ', messageId: networkId } : { eventType: 'IS_TYPING' });
 

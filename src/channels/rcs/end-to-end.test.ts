@@ -39,7 +39,7 @@ async function deliver(carrier: Carrier, message: Submission): Promise<Outcome> 
   }
 }
 
-test('over a network that throttles, fails, cuts and repeats, each message is taken once and its end is told', async () => {
+test('over a network that throttles, fails, cuts and repeats, each message is taken once and its end is reported', async () => {
   const troubles = { throttleShare: 0.05, unavailableShare: 0.05, dropAnswerShare: 0.05, cutShare: 0.05 };
   const late = { doubleEventShare: 0.2, reorderEventShare: 0.2, reorderMs: 30, foreignEventShare: 0.1 };
   const fast = { outcomes: {}, otherwise: { steps: [{ event: 'DELIVERED', afterMs: 5 }] } as const, seed: 7 };

@@ -27,11 +27,11 @@ test('Retry-After is respected', () => {
   expect(answer(429, {}, { 'retry-after': '3' })).toMatchObject({ act: 'throttled', minPauseMs: 3000 });
 });
 
-test('an answer without an error text still has a code and a text', () => {
+test('a response without an error text still has a code and a text', () => {
   expect(answer(404, null)).toMatchObject({ code: 'HTTP_404', text: 'HTTP 404' });
 });
 
-test.each([true, false])('a missing answer keeps whether the request was written: %s', (written) => {
+test.each([true, false])('a missing response keeps whether the request was written: %s', (written) => {
   expect(verdictOf({ kind: 'failed', written, reason: 'cut' })).toMatchObject({
     act: 'no-answer',
     written,

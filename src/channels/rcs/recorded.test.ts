@@ -5,12 +5,12 @@ import { verdictOf } from './client.ts';
 
 const { clientToken } = HANDSHAKE;
 
-test.each(ANSWERS)('the answer "$title" ($source) is understood', ({ status, error, verdict }) => {
+test.each(ANSWERS)('the response "$title" ($source) is understood', ({ status, error, verdict }) => {
   const body = Buffer.from(JSON.stringify({ error }));
   expect(verdictOf({ kind: 'answered', status, headers: {}, body })).toMatchObject(verdict);
 });
 
-test(`the verification of a webhook (${HANDSHAKE.source}) is answered with the secret`, () => {
+test(`the verification of a webhook (${HANDSHAKE.source}) gets the secret`, () => {
   const rawBody = Buffer.from(JSON.stringify(HANDSHAKE.body));
   const answer = readRcsCallback({ rawBody, signature: undefined, clientToken });
   expect(answer).toEqual({ kind: 'handshake', text: HANDSHAKE.answer });

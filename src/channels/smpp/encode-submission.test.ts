@@ -110,7 +110,7 @@ test('a part of a text that came as octets goes out with these, in its coding', 
   expect(Buffer.from(part?.shortMessage ?? []).toString('hex')).toBe('050003420201' + '0048d83d');
 });
 
-test("the sender's own parameters go out with each part, beside ours, and not to a carrier of SMPP 3.3", () => {
+test("the sender's own parameters go out with each part, next to ours, and not to a carrier of SMPP 3.3", () => {
   const tlvs = encodeTlvs(new Map([[0x1401, Buffer.from('mine')]]));
   for (const part of encode({ body: GSM, tlvs }, { longMode: 'sar' })) {
     expect(part.tlvs.get(0x1401)).toEqual(Buffer.from('mine'));

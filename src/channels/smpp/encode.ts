@@ -306,10 +306,10 @@ type RetryCause = 'throttle' | 'later' | 'rebind' | 'unsent';
 export function partResultOf(answer: Answer): PartResult {
   switch (answer.kind) {
     case 'timeout':
-      return { kind: 'unknown', text: 'The carrier did not answer in time' };
+      return { kind: 'unknown', text: 'The carrier did not respond in time' };
     case 'closed':
       return answer.written
-        ? { kind: 'unknown', text: 'The connection ended before the carrier answered' }
+        ? { kind: 'unknown', text: 'The connection ended before the carrier responded' }
         : {
             kind: 'retry',
             cause: 'unsent',
@@ -324,7 +324,7 @@ export function partResultOf(answer: Answer): PartResult {
 function resultOfResponse(pdu: Pdu): PartResult {
   if (pdu.status !== STATUS.ESME_ROK) return resultOfStatus(pdu.status, reasonOf(pdu));
   if (pdu.command === 'submit_sm_resp') return { kind: 'accepted', carrierId: pdu.messageId };
-  return { kind: 'unknown', text: 'The carrier answered with a generic_nack without an error code' };
+  return { kind: 'unknown', text: 'The carrier responded with a generic_nack without an error code' };
 }
 
 function resultOfStatus(status: number, text: string): PartResult {
@@ -388,5 +388,5 @@ function reasonOf(pdu: Pdu): string {
   const own = 'tlvs' in pdu ? readText(pdu.tlvs, TAG.additional_status_info_text) : null;
   const reason = own ?? REASONS.get(pdu.status);
   const code = statusName(pdu.status);
-  return reason === undefined ? `The carrier answered ${code}` : `The carrier answered ${code}: ${reason}`;
+  return reason === undefined ? `The carrier returned ${code}` : `The carrier returned ${code}: ${reason}`;
 }

@@ -11,15 +11,15 @@ const response = (status: number, tlvs = NO_TLVS): Parameters<typeof partResultO
 test("the carrier's own explanation is the text of a refusal", () => {
   const tlvs = new Map([[TAG.additional_status_info_text, Buffer.from('no credit left\0')]]);
   expect(partResultOf(response(0x4a1, tlvs))).toMatchObject({
-    text: 'The carrier answered 0x000004A1: no credit left',
+    text: 'The carrier returned 0x000004A1: no credit left',
   });
 });
 
 test('a known refusal is explained, an unknown one is named', () => {
   expect(partResultOf(response(STATUS.ESME_RINVDSTADR))).toMatchObject({
-    text: 'The carrier answered ESME_RINVDSTADR: destination is not valid',
+    text: 'The carrier returned ESME_RINVDSTADR: destination is not valid',
   });
-  expect(partResultOf(response(STATUS.ESME_RCNTSUBDL))).toMatchObject({ text: 'The carrier answered ESME_RCNTSUBDL' });
+  expect(partResultOf(response(STATUS.ESME_RCNTSUBDL))).toMatchObject({ text: 'The carrier returned ESME_RCNTSUBDL' });
 });
 
 test.each([

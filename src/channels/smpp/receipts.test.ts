@@ -108,7 +108,7 @@ describe('readReceipt', () => {
     ['an id of a UUID', 'id:0190-aF stat:REJECTD', '0190-aF', 'REJECTED'],
     ['an underscore in the id', 'id:a_b@c stat:ACCEPTD', 'a_b@c', 'ACCEPTED'],
     ['no state', 'id:5 err:000', '5', 'UNKNOWN'],
-    ['a state that nobody knows', 'id:5 stat:WOBBLED', '5', 'UNKNOWN'],
+    ['an unknown state', 'id:5 stat:WOBBLED', '5', 'UNKNOWN'],
   ] as const)('reads %s', ([, text, id, state]) => {
     expect(readReceipt(deliver(text))).toMatchObject({ carrierIds: [id], state });
   });

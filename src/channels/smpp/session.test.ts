@@ -118,7 +118,7 @@ describe('bind', () => {
     expect(await carrier.submit(submission())).toEqual({ kind: 'accepted', carrierIds: [''] });
   });
 
-  test('a bind without an answer is given up after its timeout', async () => {
+  test('a bind without a response is given up after its timeout', async () => {
     const peer = await startScriptedPeer({ script: () => true });
     started(peer, { bindTimeoutSeconds: 0.1 });
     await until(() => peer.links.length >= 2);
@@ -130,7 +130,7 @@ describe('bind', () => {
 });
 
 describe('reconnecting', () => {
-  test('an unreachable peer is retried until it answers', async () => {
+  test('an unreachable peer is retried until it responds', async () => {
     const peer = await startScriptedPeer();
     await peer.close();
     const carrier = makeCarrier(peer);
@@ -169,7 +169,7 @@ describe('reconnecting', () => {
     expect(gaps[4]).toBeGreaterThanOrEqual(160);
   });
 
-  test("the peer's unbind is answered, nothing more is submitted on it, and the carrier binds again", async () => {
+  test("the peer's unbind gets a response, nothing more is submitted on it, and the carrier binds again", async () => {
     const { carrier, peer } = await bound();
     peer.links[0]?.send({ command: 'unbind', status: 0, sequence: 77 });
     await until(() => peer.links.length === 2 && carrier.room() > 0);
@@ -178,7 +178,7 @@ describe('reconnecting', () => {
     expect(commands(peer.links[0])).not.toContain('submit_sm');
   });
 
-  test("answers that come after the peer's unbind still count", async () => {
+  test("responses that come after the peer's unbind still count", async () => {
     const { carrier } = await bound((pdu, link) => {
       if (pdu.command !== 'submit_sm') return false;
       link.send({ command: 'unbind', status: 0, sequence: 1 });
@@ -191,7 +191,7 @@ describe('reconnecting', () => {
 });
 
 describe('liveness', () => {
-  test('an idle link is probed, and a peer that answers stays bound', async () => {
+  test('an idle link is probed, and a peer that responds stays bound', async () => {
     const { carrier, peer } = await bound(() => false, { enquireSeconds: 0.05 });
     await until(() => commands(peer.links[0]).filter((command) => command === 'enquire_link').length >= 5);
     expect(carrier.state().up).toBe(true);
@@ -205,7 +205,7 @@ describe('liveness', () => {
     await until(() => peer.links.length >= 2);
   });
 
-  test("a peer's enquiry is answered, bound or not", async () => {
+  test("a peer's enquiry gets a response, bound or not", async () => {
     const { peer } = await bound((pdu, link) => {
       if (isBind(pdu)) link.send({ command: 'enquire_link', status: 0, sequence: 5 });
       return false;
@@ -261,7 +261,7 @@ describe('a peer that breaks the protocol', () => {
     expect(received(peer.links[0])).toMatchObject([{ command: 'generic_nack', sequence: 4 }]);
   });
 
-  test('a response without a request is neither answered nor fatal, and is logged when the bind ends', async () => {
+  test('a response without a request is ignored, and is logged when the bind ends', async () => {
     const { carrier, peer, host } = await bound();
     const link = peer.links[0];
     link?.send({ command: 'submit_sm_resp', status: 0, sequence: 4711, messageId: 'a', tlvs: NO_TLVS });
@@ -286,7 +286,7 @@ describe('a peer that breaks the protocol', () => {
 });
 
 describe('stop', () => {
-  test('stop waits for outstanding answers, then unbinds and does not reconnect', async () => {
+  test('stop waits for outstanding responses, then unbinds and does not reconnect', async () => {
     const open: { pdu: Pdu; link: Link }[] = [];
     const { carrier, peer } = await bound((pdu, link) => {
       if (pdu.command !== 'submit_sm') return false;
@@ -306,7 +306,7 @@ describe('stop', () => {
     expect(carrier.state().up).toBe(false);
   });
 
-  test('messages without an answer by the deadline end as unknown, and the deadline holds', async () => {
+  test('messages without a response by the deadline end as unknown, and the deadline holds', async () => {
     const { carrier } = await bound(silent);
     const outcome = carrier.submit(submission());
     const since = performance.now();
@@ -315,7 +315,7 @@ describe('stop', () => {
     expect(await outcome).toMatchObject({ kind: 'unknown' });
   });
 
-  test('a peer that does not answer the unbind is disconnected at the deadline', async () => {
+  test('a peer that does not respond to the unbind is disconnected at the deadline', async () => {
     const { carrier } = await bound(silent);
     const since = performance.now();
     await carrier.stop(100);

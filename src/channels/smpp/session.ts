@@ -72,7 +72,7 @@ export type Session = {
   writable(): boolean;
   /** Returns the number of messages that it takes at a time: the window, or one as long as it is stuck. */
   window(): number;
-  /** Returns true if it was closed because it left submits unanswered, and has answered none since. */
+  /** Returns true if it was closed because submits got no responses, and none has got one since. */
   stuck(): boolean;
   /**
    * Returns the reason why the operator must act while the carrier rejects the credentials or its certificate is not
@@ -90,7 +90,7 @@ export type Session = {
 /** Reason why a bind ended. `fault` is true if the operator must act. */
 type SessionEnd = { readonly reason: string; readonly fault: boolean };
 
-const STUCK = 'the carrier does not answer submits';
+const STUCK = 'the carrier does not respond to submits';
 
 const FATAL_BIND_STATUS: ReadonlySet<number> = new Set([
   STATUS.ESME_RINVSYSID,
@@ -112,7 +112,7 @@ export function createSession(options: SessionOptions, events: SessionEvents): S
   let session: SmppSession | null = null;
   let fault: string | null = null;
   let consecutiveTimeouts = 0;
-  /** Number of consecutive binds that were closed because no submit was answered. */
+  /** Number of consecutive binds that were closed because no submit got a response. */
   let timesStuck = 0;
   let ended: Promise<void> = Promise.resolve();
 
@@ -202,7 +202,7 @@ export function createSession(options: SessionOptions, events: SessionEvents): S
   }
 
   /**
-   * Watches submit timeouts. A live link proves nothing about submits: as long as none is answered, each new bind is
+   * Watches submit timeouts. A live link proves nothing about submits: as long as none gets a response, each new bind is
    * tried with one.
    */
   function watchTimeouts({ kind: answered }: Answer): void {
@@ -215,7 +215,7 @@ export function createSession(options: SessionOptions, events: SessionEvents): S
     if (consecutiveTimeouts < limit || session?.isUp() !== true) return;
     timesStuck += 1;
     events.failed(STUCK);
-    events.log('error', 'SMPP bind answers no submits', { bind: kind, timeouts: consecutiveTimeouts });
+    events.log('error', 'SMPP bind responds to no submits', { bind: kind, timeouts: consecutiveTimeouts });
     rebind(STUCK);
   }
 

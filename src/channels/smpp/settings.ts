@@ -59,7 +59,7 @@ export const SmppSettings = Type.Object(
 
     tlvs: Type.Array(Type.String({ pattern: '^[^\\s,]{1,300}$', maxLength: 300 }), {
       description:
-        'Optional parameters of every message, as TAG=VALUE or TAG:TYPE=VALUE: `0x1400=1101234`. TYPE is cstring, octets (hexadecimal), int8, int16 or int32. A value may contain `{{dlt.entityId}}`, `{{dlt.templateId}}`, `{{dlt.chain}}` or `{{tlv.0x1401}}`, which are parameters of the message; without them the parameter is omitted.',
+        'Optional parameters of every message, as TAG=VALUE or TAG:TYPE=VALUE: `0x1400=1101234`. TYPE is cstring, octets (bytes in hexadecimal), int8, int16 or int32. A value may contain `{{dlt.entityId}}`, `{{dlt.templateId}}`, `{{dlt.chain}}` or `{{tlv.0x1401}}`, which are parameters of the message; without them the parameter is omitted.',
       maxItems: MAX_MESSAGE_TLVS,
       default: [],
     }),

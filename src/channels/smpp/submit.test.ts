@@ -87,13 +87,13 @@ describe('one part', () => {
     expect(await carrier.submit(submission())).toMatchObject({ kind: 'accepted' });
   });
 
-  test('a generic_nack answers the request that has its sequence number', async () => {
+  test('a generic_nack completes the request that has its sequence number', async () => {
     const nack = (pdu: Pdu): Pdu => ({ command: 'generic_nack', status: STATUS.ESME_RSYSERR, sequence: pdu.sequence });
     const { carrier } = await bound(onSubmit(nack));
     expect(await carrier.submit(submission())).toMatchObject({ kind: 'retry', code: 'ESME_RSYSERR' });
   });
 
-  test('a message without an answer in time is unknown, and a late answer is harmless', async () => {
+  test('a message without a response in time is unknown, and a late response is harmless', async () => {
     const late: Pdu[] = [];
     const { carrier, peer } = await bound(
       onSubmit((pdu, nth) => {
@@ -110,7 +110,7 @@ describe('one part', () => {
     expect(peer.links).toHaveLength(1);
   });
 
-  test('a response with the right number and the wrong command is not an answer', async () => {
+  test('a response with the right number and the wrong command does not count', async () => {
     const { carrier } = await bound((pdu, link) => {
       if (pdu.command !== 'submit_sm') return false;
       link.send({ command: 'enquire_link_resp', status: 0, sequence: pdu.sequence });
@@ -175,7 +175,7 @@ describe('a lost connection', () => {
     expect(carrier.room()).toBe(10_000);
   });
 
-  test('a whole window without an answer restarts the bind', async () => {
+  test('a whole window without a response restarts the bind', async () => {
     const { carrier, peer } = await bound(
       onSubmit(() => null),
       { window: 3, submitTimeoutSeconds: 0.1 },
@@ -185,7 +185,7 @@ describe('a lost connection', () => {
     await until(() => peer.links.length === 2);
   });
 
-  test('a carrier that answers only enquiries is taken down, reported, and tried with one message until it answers', async () => {
+  test('a carrier that responds only to enquiries is taken down, reported, and tried with one message until it responds', async () => {
     const settings = { window: 5, maxSubmitTimeouts: 2, submitTimeoutSeconds: 0.3, enquireSeconds: 0.05 };
     const { carrier, peer, host } = await bound(({ command }) => command === 'submit_sm', settings);
     await until(() => peer.links[0]?.received.some(({ command }) => command === 'enquire_link') === true);
@@ -193,8 +193,8 @@ describe('a lost connection', () => {
     await until(() => !carrier.state().up);
     expect(carrier.room()).toBe(0);
     expect(kinds(await Promise.all(outcomes))).toEqual({ unknown: 2 });
-    expect(host.failures).toContain('the carrier does not answer submits');
-    expect(host.logs).toContain('error: SMPP bind answers no submits');
+    expect(host.failures).toContain('the carrier does not respond to submits');
+    expect(host.logs).toContain('error: SMPP bind responds to no submits');
 
     await until(() => carrier.room() > 0);
     expect([carrier.room(), carrier.state()]).toMatchObject([1, { up: true, allLinksUp: false }]);
@@ -208,7 +208,7 @@ describe('a lost connection', () => {
     expect([carrier.room(), carrier.state()]).toMatchObject([5, { up: true, allLinksUp: true }]);
   });
 
-  test('a submit that is answered in between starts the count again', async () => {
+  test('a submit that gets a response in between starts the count again', async () => {
     let count = 0;
     const settings = { maxSubmitTimeouts: 2, submitTimeoutSeconds: 0.3 };
     const { carrier, peer } = await bound(({ command }) => command === 'submit_sm' && ++count % 2 === 1, settings);
@@ -238,7 +238,7 @@ describe('several parts', () => {
     expect(carrier.room()).toBe(0);
     await until(() => peer.submits().length === 2);
     const seqs = peer.submits().map((pdu) => pdu.shortMessage[5]);
-    expect(seqs, 'no second part before the answer to the first').toEqual([1, 1]);
+    expect(seqs, 'no second part before the response to the first').toEqual([1, 1]);
     peer.links[0]?.cut();
     expect(kinds(await Promise.all(outcomes))).toEqual({ unknown: 2 });
   });
@@ -298,7 +298,7 @@ describe('several parts', () => {
     expect(rest).toMatchObject({ kind: 'refused', elsewhere: false, carrierIds: ['one'] });
   });
 
-  test('a later part without an answer ends the message as unknown, with the ids so far', async () => {
+  test('a later part without a response ends the message as unknown, with the ids so far', async () => {
     const { carrier } = await bound((pdu, link) => {
       if (pdu.command !== 'submit_sm') return false;
       if (pdu.shortMessage[5] === 1) link.send(accept(pdu, 'one'));

@@ -236,7 +236,7 @@ export async function probeApi(client: GraphClient): Promise<Probed> {
 function stateOf(answer: GraphAnswer): Probed {
   if (answer.kind === 'failed') return { state: 'unreachable', text: answer.reason };
   const error = errorIn(answer.json);
-  const text = error ? explain(error) : `The API answered ${answer.status}`;
+  const text = error ? explain(error) : `The API returned ${answer.status}`;
   if (answer.status === 200) return { state: 'available', text };
   const { act } = error ? classOf(error, answer.status) : classOfHttp(answer.status);
   if (act === 'token') return { state: 'refused', text };

@@ -189,7 +189,7 @@ describe('the challenge', () => {
     ['two tokens', { 'hub.verify_token': ['ours', 'ours'] }],
     ['another mode', { 'hub.mode': 'unsubscribe' }],
     ['no challenge', { 'hub.challenge': undefined }],
-  ])('is not answered with %s', (_, more) => {
+  ])('gets no response with %s', (_, more) => {
     expect(verifyChallenge({ ...query, ...more }, 'ours')).toBeNull();
   });
 });
@@ -202,14 +202,14 @@ describe('the signature', () => {
     ['is empty', ''],
     ['has no prefix', signatureOf(body, SECRET).slice(7)],
     ['is by another secret', signatureOf(body, 'other')],
-    ['is of other octets', signatureOf(`${body} `, SECRET)],
+    ['is of other bytes', signatureOf(`${body} `, SECRET)],
     ['is cut', signatureOf(body, SECRET).slice(0, -1)],
     ['is of another algorithm', signatureOf(body, SECRET).replace('sha256', 'sha1')],
   ])('makes a request forbidden when it %s', (_, signature) => {
     expect(readWhatsappCallback(request(body, { signature }))).toEqual({ kind: 'forbidden' });
   });
 
-  test('covers the octets as received, escapes and spaces included', () => {
+  test('covers the bytes as received, escapes and spaces included', () => {
     const escaped = body.replace('wamid.A', 'wamid.\\u00e9').replace('{', '{ ');
     expect(read(escaped).receipts[0]?.carrierIds).toEqual(['wamid.é']);
   });
@@ -645,7 +645,7 @@ propertyTest.prop([
   fc.array(item, { maxLength: 4 }),
   fc.array(item, { maxLength: 2 }),
 ])(
-  'whatever is signed is read without a failure, every item is told once, and all of it can be stored',
+  'whatever is signed is read without a failure, every item is reported once, and all of it can be stored',
   (messages, reports, contacts) => {
     const body = notification(messagesChange({ messages, statuses: reports, contacts }), ...contacts);
     const { receipts, inbounds, other } = read(body);

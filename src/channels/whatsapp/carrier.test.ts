@@ -117,7 +117,7 @@ describe('a message', () => {
   test.each([
     ['of another number', { sender: '42' }],
     ['of another channel', { content: { channel: 'RCS', message: { text: 'x' } } as const }],
-    ['in octets', { binary: { udh: new Uint8Array(), data: new Uint8Array([1]) } }],
+    ['in bytes', { binary: { udh: new Uint8Array(), data: new Uint8Array([1]) } }],
   ])('%s is refused and does not reach the network', async (_, more) => {
     const { graph, carrier } = await bound();
     const outcome = await carrier.submit(submission({ sender: NUMBER, ...more }));
@@ -126,7 +126,7 @@ describe('a message', () => {
   });
 });
 
-test('a person sees that a message was read and that an answer is being written, as far as the network takes it', async () => {
+test('a person sees that a message was read and that a reply is being written, as far as the network takes it', async () => {
   const { carrier } = await bound();
   const sign = { kind: 'typing', sender: NUMBER, destination: '+351912345678', networkId: 'wamid.IN' } as const;
   expect(await carrier.show?.(sign)).toBe(true);
@@ -145,7 +145,7 @@ describe('an error of the network', () => {
     ['returns the message when the account calls too often', 80007, { kind: 'retry', counts: false }],
     ['returns the message when the service is unavailable', 131016, { kind: 'retry', counts: true }],
     ['holds the message when a permission is missing', 200, { kind: 'retry', counts: true }],
-    ['that nobody knows goes by the HTTP status', 999_999, { kind: 'refused', status: 'ERROR', code: '999999' }],
+    ['that is unknown goes by the HTTP status', 999_999, { kind: 'refused', status: 'ERROR', code: '999999' }],
   ])('%s: %i', async (_, code, expected) => {
     const { graph, carrier } = await bound({ script: { refuse: code } });
     expect(await carrier.submit(templateTo('+351912345678'))).toMatchObject(expected);
@@ -238,9 +238,9 @@ describe('the state', () => {
   });
 });
 
-describe('an answer that is not from the API', () => {
+describe('a response that is not from the API', () => {
   test.each<[string, SandboxAnswer, object]>([
-    ['5xx: nobody knows how far the message came', { status: 502, body: '<html>' }, { kind: 'unknown' }],
+    ['5xx: the carrier may have the message', { status: 502, body: '<html>' }, { kind: 'unknown' }],
     ['a success without an id: the same', { status: 200, body: { messages: [] } }, { kind: 'unknown' }],
     ['a success that is no JSON: the same', { status: 200, body: 'OK' }, { kind: 'unknown' }],
     ['a cut: the same', 'cut', { kind: 'unknown' }],
@@ -289,7 +289,7 @@ test('a message that could not be written is returned, and nothing is sent while
   expect(carrier.state().up).toBe(false);
 });
 
-test('a message without an answer is unknown under our id, which the network repeats in its statuses', async () => {
+test('a message without a response is unknown under our id, which the network repeats in its statuses', async () => {
   const { carrier } = await bound({ script: { silent: true } }, { submitTimeoutSeconds: 0.1 });
   expect(await carrier.submit(templateTo('+351912345678'))).toMatchObject({
     kind: 'unknown',

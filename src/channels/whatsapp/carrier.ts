@@ -68,7 +68,7 @@ export function createWhatsappCarrier(
 
   function verifyLink(reason: string): void {
     if (gate.isOpen()) {
-      host?.log('warn', 'The API did not answer', { reason });
+      host?.log('warn', 'The API did not respond', { reason });
       failed(reason);
     }
     link.verify();
@@ -121,7 +121,7 @@ export function createWhatsappCarrier(
 }
 
 /**
- * Marks a message, and those before it, as read. With a typing indicator, which ends with the answer or after 25 s, it
+ * Marks a message, and those before it, as read. With a typing indicator, which ends with the reply or after 25 s, it
  * is marked as read too (developers.facebook.com/docs/whatsapp/cloud-api/typing-indicators).
  */
 async function showToPerson(client: GraphClient, { kind, sender, networkId }: SignToPerson): Promise<boolean | null> {
@@ -257,7 +257,7 @@ function readAnswer(answer: GraphAnswer, submission: Submission): Verdict {
   }
   if (status >= 200 && status <= 299) return { kind: 'done', outcome: accepted(json, submission) };
   // A proxy in front of the API returns 5xx too, and then the message may or may not have reached the API.
-  const text = `The API answered ${status} with an unexpected body`;
+  const text = `The API returned ${status} with an unexpected body`;
   if (status >= 500) return { kind: 'done', outcome: unknown(text, messageId) };
   return { kind: 'error', errorClass: classOfHttp(status), code: `HTTP_${status}`, text, advice: text, minPauseMs };
 }
@@ -265,7 +265,7 @@ function readAnswer(answer: GraphAnswer, submission: Submission): Verdict {
 function accepted(json: unknown, { messageId, destination }: Submission): Outcome {
   const [message] = getList(json, 'messages');
   const id = getText(message, 'id');
-  if (id === '') return unknown('The API answered without a message id', messageId);
+  if (id === '') return unknown('The API responded without a message id', messageId);
   const status = getText(message, 'message_status');
   const aliases = aliasesIn(json, destination);
   return {

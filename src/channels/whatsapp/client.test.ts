@@ -148,7 +148,7 @@ test('the account gets its own callback URL, which the network verifies with the
 describe('files', () => {
   const bytes = Buffer.from([0xff, 0xd8, 0, 13, 10, 45, 45, 0xff]);
 
-  test('are uploaded and fetched back, octet by octet', async () => {
+  test('are uploaded and fetched back, byte by byte', async () => {
     const { graph, client } = await open();
     const id = await uploadMedia(client, graph.numbers[0]?.id ?? '', {
       bytes,
@@ -262,7 +262,7 @@ describe('a call that fails', () => {
 
   test.each([
     ['a redirect, which is not followed', { status: 302, body: '', headers: { location: '/' } }, 'HTTP_302', false],
-    ['a page in place of JSON', { status: 502, body: '<html>' }, 'HTTP_502', true],
+    ['a page instead of JSON', { status: 502, body: '<html>' }, 'HTTP_502', true],
     ['a failure with the body of a success', { status: 500, body: { data: [] } }, 'HTTP_500', true],
     ['JSON without what was asked for', { status: 200, body: { success: true } }, 'HTTP_200', false],
   ])('is distinguished: %s', async (_, answer, code, retry) => {

@@ -212,7 +212,7 @@ function faultOf(answer: GraphAnswer): GraphFault {
   const { act } = error ? classOf(error, status) : classOfHttp(status);
   const retry = act === 'busy' || act === 'later' || act === 'repeat';
   if (error) return { code: String(error.code), text: error.text, status, retry };
-  return { code: `HTTP_${status}`, text: `The API answered ${status} with an unexpected body`, status, retry };
+  return { code: `HTTP_${status}`, text: `The API returned ${status} with an unexpected body`, status, retry };
 }
 
 /** Returns the value of the header `X-Hub-Signature-256` for a body (Cloud API, webhooks). */
@@ -322,8 +322,7 @@ async function fetchFrom(
   const answer = await client.fetch({ ...target, maxBytes, timeoutMs });
   if (answer.kind === 'failed') return failed('UNREACHABLE', answer.reason, true);
   const { status, body, headers } = answer;
-  if (status !== 200)
-    return failed(`HTTP_${status}`, `The request for the file was answered with ${status}`, status >= 500, status);
+  if (status !== 200) return failed(`HTTP_${status}`, `The request for the file got ${status}`, status >= 500, status);
   return { ok: true, value: { bytes: body, mimeType: mimeType || (headers['content-type'] ?? '') } };
 }
 

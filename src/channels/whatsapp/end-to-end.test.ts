@@ -77,7 +77,7 @@ describe('the result of a message', () => {
     expect(gateway.forbidden).toBe(0);
   });
 
-  test('is reported under our id when the submit had no answer', async () => {
+  test('is reported under our id when the submit had no response', async () => {
     const { graph, carrier } = await bound({ script: { ...QUICK, silent: true } }, { submitTimeoutSeconds: 0.1 });
     const gateway = await receiver(graph);
     const outcome = await carrier.submit(templateTo('+351912345678'));
@@ -113,7 +113,7 @@ describe('the result of a message', () => {
   });
 });
 
-test('the callback URL is accepted only when it answers the challenge', async () => {
+test('the callback URL is accepted only when it responds to the challenge', async () => {
   const { graph } = await bound();
   const gateway = await receiver(graph);
   expect(await graph.verifyCallback(gateway.server.url, 'verify-me')).toBe(true);
@@ -135,7 +135,7 @@ test("a person's message opens the window for free text", async () => {
   expect(gateway.callbacks[0]?.inbounds).toMatchObject([{ source: '351912345678', text: 'Hi' }]);
 });
 
-test('people without numbers are known by their user ids, in answers, statuses and messages', async () => {
+test('people without numbers are known by their user ids, in responses, statuses and messages', async () => {
   const { graph, carrier } = await bound({ script: { ...QUICK, payload: 'bsuid' } });
   const gateway = await receiver(graph);
   await graph.injectInbound({ from: '351912345678', text: 'Hi' });

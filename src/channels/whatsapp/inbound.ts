@@ -88,7 +88,7 @@ function sharedNumber(item: unknown): string | null {
 }
 
 /**
- * Reads the changes of user ids that a network reports beside the messages (the field `user_id_update`); an id has no
+ * Reads the changes of user ids that a network reports next to the messages (the field `user_id_update`); an id has no
  * number, so a change is known by its ids.
  */
 export function readUserIdChange(item: unknown, metadata: unknown): Inbound | null {
@@ -210,7 +210,7 @@ function quoted(json: unknown, name: string): QuotedMessage | null {
   return networkId === '' ? null : { networkId, messageId: null };
 }
 
-/** Reads what surrounds a message of any type: the one that it answers, a forward, an advertisement. */
+/** Reads what surrounds a message of any type: the one that it replies to, a forward, an advertisement. */
 function readContext(item: unknown): InboundContent {
   const context = getMember(item, 'context');
   const product = getMember(context, 'referred_product');

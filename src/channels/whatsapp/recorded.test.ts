@@ -7,7 +7,7 @@ import { signatureOf } from './client.ts';
 const WABA = '102290129340398';
 const SECRET = 'app-secret';
 
-test.each(ANSWERS)('the answer "$title" ($source) is understood', async ({ status, body, outcome }) => {
+test.each(ANSWERS)('the response "$title" ($source) is understood', async ({ status, body, outcome }) => {
   const carrier = await carrierFacing(() => ({ status, body }));
   expect(await carrier.submit(templateTo('+16505551234'))).toMatchObject(outcome);
 });

@@ -71,11 +71,11 @@ test('a search_path without a schema is refused with what to do', async () => {
   await expect(run()).rejects.toThrow(`CREATE SCHEMA name AUTHORIZATION ${database.user}`);
 });
 
-test('a user who may not create tables is told what to run', async () => {
+test('the error for a user who may not create tables contains the statement to run', async () => {
   await expect(run()).rejects.toThrow(`ALTER SCHEMA public OWNER TO ${database.user};`);
 });
 
-test('a user is told to whom the tables belong', async () => {
+test('the error names the owner of the tables', async () => {
   await database.grantAll('app');
   await run();
   await database.asAdmin('ALTER TABLE app.schema_migration OWNER TO CURRENT_USER');
@@ -83,14 +83,14 @@ test('a user is told to whom the tables belong', async () => {
   await expect(run()).rejects.toThrow(`belong to ${owner}: connect as ${owner}`);
 });
 
-test('a user who may neither create roles nor use that of the accounts is told what to run', async () => {
+test('the error for a user who may neither create roles nor use that of the accounts contains the statement to run', async () => {
   const { user } = database;
   await database.asAdmin(`CREATE SCHEMA app AUTHORIZATION ${user}; ALTER ROLE ${user} SET search_path = app`);
   const advice = `GRANT heliograph_tenant TO ${user};  GRANT USAGE ON SCHEMA app TO heliograph_tenant;`;
   await expect(run()).rejects.toThrow(advice);
 });
 
-test('a user who may not install pg_trgm is told what to run', async () => {
+test('the error for a user who may not install pg_trgm contains the statement to run', async () => {
   const { user } = database;
   await database.asAdmin(`
     CREATE SCHEMA app AUTHORIZATION ${user}; ALTER ROLE ${user} SET search_path = app;
@@ -98,7 +98,7 @@ test('a user who may not install pg_trgm is told what to run', async () => {
   await expect(run()).rejects.toThrow(/permission denied to create extension "pg_trgm".*CREATE EXTENSION pg_trgm;/);
 });
 
-test('a user who may not use the schema of pg_trgm is told what to run', async () => {
+test('the error for a user who may not use the schema of pg_trgm contains the statement to run', async () => {
   await database.grantAll('app');
   await database.asAdmin(`REVOKE USAGE ON SCHEMA extensions FROM ${database.user}`);
   await expect(run()).rejects.toThrow(`GRANT USAGE ON SCHEMA extensions TO ${database.user};`);

@@ -83,7 +83,7 @@ function interpret(read: Read): DatabaseTls {
   const mode = modeOf(read);
   const isWeak = mode === 'disable' || mode === 'allow' || mode === 'prefer';
   if (sslrootcert === 'system' && mode !== 'verify-full')
-    throw new Error('must have sslmode=verify-full with sslrootcert=system: anybody can get a certificate from these');
+    throw new Error('must have sslmode=verify-full with sslrootcert=system: anyone can get a certificate from these');
   if (mode === 'verify-ca' && sslrootcert === undefined)
     throw new Error('must have sslrootcert=/path/to/ca.pem with sslmode=verify-ca, or sslmode=verify-full');
   if ((sslcert === undefined) !== (sslkey === undefined))

@@ -93,11 +93,11 @@ describe('after a crash', () => {
     const pid = await site.serverPid();
     const pidFile = await readFile(join(site.clusterDir, 'postmaster.pid'), 'utf8');
     await server.stop();
-    const stranger = spawn('sleep', ['60'], { ...(await findServerUser(site.clusterDir)), stdio: 'ignore' });
-    children.push(stranger);
-    await writeFile(join(site.clusterDir, 'postmaster.pid'), pidFile.replace(String(pid), String(stranger.pid)));
+    const foreignProcess = spawn('sleep', ['60'], { ...(await findServerUser(site.clusterDir)), stdio: 'ignore' });
+    children.push(foreignProcess);
+    await writeFile(join(site.clusterDir, 'postmaster.pid'), pidFile.replace(String(pid), String(foreignProcess.pid)));
     expect((await site.start()).attached).toBe(false);
-    expect(stranger.exitCode).toBeNull();
+    expect(foreignProcess.exitCode).toBeNull();
   });
 
   test('a start that is killed half way does not affect the next one', async () => {

@@ -58,7 +58,7 @@ describe('a running server', () => {
     await expect(valueOf(elsewhere.href, 'SELECT 1')).rejects.toThrow();
   });
 
-  test('is reached over a socket in its folder, which nobody else may enter, with the password', async () => {
+  test('is reached over a socket in its folder, which no other user may enter, with the password', async () => {
     const { connectionString } = await site.start();
     const url = new URL(connectionString);
     expect(url.searchParams.get('host')).toBe(site.clusterDir);

@@ -86,7 +86,7 @@ propertyTest.prop([
   fc.integer({ min: 1, max: 7 }),
   fc.integer({ min: 1, max: 3 }),
 ])(
-  'every item is flushed once, in order, within the limits, and answered for itself',
+  'every item is flushed once, in order, within the limits, and resolved separately',
   async (calls, maxItems, inFlight) => {
     const batches: number[][] = [];
     let [underWay, mostUnderWay] = [0, 0];

@@ -190,7 +190,7 @@ function preferringConnection(config: pg.ClientConfig, ssl: ConnectionOptions): 
       stream.unshift(bytes);
     } else {
       stream.destroy();
-      fail(new Error('the server answered the request for TLS with neither yes nor no'));
+      fail(new Error('the server responded to the request for TLS with neither yes nor no'));
     }
   }
 
@@ -414,8 +414,8 @@ export async function requireAnswer(connectionString: string): Promise<void> {
 function describeAnswer(answer: PromiseSettledResult<number>): string {
   if (answer.status === 'fulfilled') return answer.value === READ_ONLY ? 'accepts no writes' : 'was replaced';
   const { reason } = answer;
-  if (!(reason instanceof Error)) return 'does not answer';
-  return 'code' in reason ? `does not answer: ${String(reason.code)}` : `does not answer: ${reason.message}`;
+  if (!(reason instanceof Error)) return 'does not respond';
+  return 'code' in reason ? `does not respond: ${String(reason.code)}` : `does not respond: ${reason.message}`;
 }
 
 /** Represents the timeline of a server that is a standby or set to read-only. */

@@ -30,7 +30,7 @@ test('a start with a standby and without its primary says what each of the hosts
   const { port } = new URL(replicated.servers[1]?.url ?? '');
   const url = (replicated.servers[1]?.url ?? '').replace(/@[^/]+/, `@127.0.0.1:1,127.0.0.1:${port}`);
   await expect(waitForPrimary(url, 3000)).rejects.toThrow(
-    `(127.0.0.1:1 does not answer: ECONNREFUSED, 127.0.0.1:${port} accepts no writes): start the primary or promote a standby`,
+    `(127.0.0.1:1 does not respond: ECONNREFUSED, 127.0.0.1:${port} accepts no writes): start the primary or promote a standby`,
   );
 });
 

@@ -62,7 +62,7 @@ test('nothing is sent while nothing is counted, and then one statement for all c
   expect(sent).toHaveLength(1);
 });
 
-test('an unavailable database rejects nobody', async () => {
+test('an unavailable database rejects no request', async () => {
   const logged: string[] = [];
   const log = { ...silentLog, warn: (_: object, message: string) => void logged.push(message) };
   const limiter = createSharedLimiter({

@@ -3,7 +3,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { openSnapshot } from './transaction.ts';
 
-test('a server that answers nothing is given up, so that another one can be read', async () => {
+test('a server without responses is given up, so that another one can be read', async () => {
   const sockets: Socket[] = [];
   const silent = createServer((socket) => void sockets.push(socket)).listen(0, '127.0.0.1');
   await once(silent, 'listening');

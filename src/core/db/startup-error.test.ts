@@ -37,13 +37,13 @@ test('a database that does not exist', async () => {
 test('a port where nothing listens', async () => {
   const { port, close } = await mutePort();
   close();
-  expect(await explain((url) => (url.port = String(port)))).toMatch(/Nothing answers/);
+  expect(await explain((url) => (url.port = String(port)))).toMatch(/Nothing responds/);
 });
 
-test('a port where a server does not answer', async () => {
+test('a port where a server does not respond', async () => {
   const { port, close } = await mutePort();
   const explained = await explain((url) => (url.port = String(port)), 300);
-  expect(explained).toMatch(/does not answer: check host, port and firewall/);
+  expect(explained).toMatch(/does not respond: check host, port and firewall/);
   close();
 });
 

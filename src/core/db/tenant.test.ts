@@ -89,7 +89,7 @@ test('without a connection the query fails, and the work of a transaction is not
   await away.end();
 });
 
-test('a database user who may not use the role is told what to run, and then may', async () => {
+test('the error for a database user who may not use the role contains the statement that permits it', async () => {
   const user = `plain_${randomBytes(4).toString('hex')}`;
   const clusterUrl = inject('clusterUrl');
   await runOn(clusterUrl, `CREATE ROLE ${user} LOGIN PASSWORD 'plain'`);

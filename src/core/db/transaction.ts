@@ -217,16 +217,16 @@ const ACCOUNTS_AT_ONCE = 3;
 /** A second place keeps an account responsive while one of its transactions waits for a lock. */
 const LEAST_FOR_ACCOUNT = 2;
 
-const doors = new WeakMap<Pool, FairQueue>();
+const queues = new WeakMap<Pool, FairQueue>();
 
-function doorOf(pool: Pool): FairQueue {
-  const known = doors.get(pool);
+function queueOf(pool: Pool): FairQueue {
+  const known = queues.get(pool);
   if (known) return known;
   const size = Math.max(1, Math.floor(pool.options.max * SHARE_OF_ACCOUNTS));
   const perAccount = Math.max(LEAST_FOR_ACCOUNT, Math.floor(size / ACCOUNTS_AT_ONCE));
-  const door = createFairQueue({ name: 'database', size, perAccount });
-  doors.set(pool, door);
-  return door;
+  const queue = createFairQueue({ name: 'database', size, perAccount });
+  queues.set(pool, queue);
+  return queue;
 }
 
 /**
@@ -236,7 +236,7 @@ function doorOf(pool: Pool): FairQueue {
  */
 export function inTurn<T>(pool: Pool, { accountId }: Tenant, work: () => Promise<T>): Promise<T> {
   refuseInTransaction('a turn at the database');
-  return doorOf(pool).run(accountId, work);
+  return queueOf(pool).run(accountId, work);
 }
 
 /**

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { findServerUser, mayEnter } from './embedded-settings.ts';
 
-const stranger = { uid: 54_321, gid: 54_321 };
+const otherUser = { uid: 54_321, gid: 54_321 };
 let root: string;
 beforeAll(async () => {
   root = await realpath(await mkdtemp(join(tmpdir(), 'enter-')));
@@ -16,12 +16,12 @@ beforeAll(async () => {
 afterAll(() => rm(root, { recursive: true }));
 
 test('a folder may be entered when it and every one above it have the x bit', async () => {
-  expect(await mayEnter(join(root, 'open'), stranger)).toBe(true);
+  expect(await mayEnter(join(root, 'open'), otherUser)).toBe(true);
 });
 
 test('one folder without the x bit closes everything below it, whatever its other bits', async () => {
-  expect(await mayEnter(join(root, 'closed'), stranger)).toBe(false);
-  expect(await mayEnter(join(root, 'closed/inside'), stranger)).toBe(false);
+  expect(await mayEnter(join(root, 'closed'), otherUser)).toBe(false);
+  expect(await mayEnter(join(root, 'closed/inside'), otherUser)).toBe(false);
 });
 
 test('the owner needs the bit of the owner', async () => {
@@ -33,20 +33,20 @@ const isRoot = process.getuid?.() === 0;
 
 test.runIf(isRoot)('the group counts before the others', async () => {
   await mkdir(join(root, 'group'), { mode: 0o701 });
-  await chown(join(root, 'group'), 0, stranger.gid);
+  await chown(join(root, 'group'), 0, otherUser.gid);
   await chmod(join(root, 'group'), 0o701);
-  expect(await mayEnter(join(root, 'group'), stranger)).toBe(false);
+  expect(await mayEnter(join(root, 'group'), otherUser)).toBe(false);
   await chmod(join(root, 'group'), 0o710);
-  expect(await mayEnter(join(root, 'group'), stranger)).toBe(true);
+  expect(await mayEnter(join(root, 'group'), otherUser)).toBe(true);
 });
 
 test.runIf(isRoot)('root runs the server as the owner of the cluster, else as an unprivileged user', async () => {
   await mkdir(join(root, 'cluster'));
   expect((await findServerUser(join(root, 'cluster')))?.uid).toBeGreaterThan(0);
-  await chown(join(root, 'cluster'), stranger.uid, stranger.gid);
-  expect(await findServerUser(join(root, 'cluster'))).toEqual(stranger);
+  await chown(join(root, 'cluster'), otherUser.uid, otherUser.gid);
+  expect(await findServerUser(join(root, 'cluster'))).toEqual(otherUser);
 });
 
-test.skipIf(isRoot)('anybody but root runs the server as himself', async () => {
+test.skipIf(isRoot)('users other than root run the server as themselves', async () => {
   expect(await findServerUser(root)).toBeUndefined();
 });

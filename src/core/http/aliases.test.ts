@@ -29,7 +29,7 @@ test.each([
   expect(canonicalUrl(url)).toBe(url);
 });
 
-test('a path that no route can have is answered like an unknown one, however long its query may be', () => {
+test('a path that no route can have gets the same response as an unknown one, however long its query may be', () => {
   expect(canonicalUrl(`/${'%2e%2e/'.repeat(14_000)}`)).toBe('/api/unknown');
   const long = `/api/messages/status?ids=${'x'.repeat(40_000)}`;
   expect(canonicalUrl(long)).toBe(long);

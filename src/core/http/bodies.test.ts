@@ -19,8 +19,8 @@ const HALF = 2 * MIB;
 async function boundedServer() {
   const deps = apiDeps({ config: loadConfig({ MAX_BODY_MIB: '128' }) });
   const app = createServer(deps);
-  const config = { stranger: true };
-  app.post('/stranger', { config, bodyLimit: 2 * HALF }, ({ body }) => ({ length: String(body).length }));
+  const config = { unauthenticated: true };
+  app.post('/open', { config, bodyLimit: 2 * HALF }, ({ body }) => ({ length: String(body).length }));
   app.register(async (closed) => {
     const authenticate = async ({ headers }: { headers: Record<string, unknown> }) => {
       if (headers['x-api-key'] === undefined) throw new AppError('unauthenticated');
@@ -52,50 +52,49 @@ function complete(request: OpenRequest, bytes: number): Promise<number> {
   return request.status();
 }
 
-test('bodies of strangers from one address are bounded, and another address is served meanwhile', async () => {
+test('unauthenticated bodies from one address are bounded, and another address is served meanwhile', async () => {
   const { begin, metrics } = await boundedServer();
-  await begin('/stranger', HALF);
-  await begin('/stranger', HALF);
-  const third = await begin('/stranger', HALF);
+  await begin('/open', HALF);
+  await begin('/open', HALF);
+  const third = await begin('/open', HALF);
   expect(await third.status()).toBe(429);
-  const other = await begin('/stranger', HALF, { from: '127.0.0.3' });
+  const other = await begin('/open', HALF, { from: '127.0.0.3' });
   expect(await complete(other, HALF)).toBe(200);
   expect(await metrics()).toContain('heliograph_http_refused_total{bound="bodies_of_caller"} 1');
 });
 
-test('a body counts until its request is answered or gone', async () => {
+test('a body counts until its request has a response or is gone', async () => {
   const { begin } = await boundedServer();
-  const [first, second] = [await begin('/stranger', HALF), await begin('/stranger', HALF)];
+  const [first, second] = [await begin('/open', HALF), await begin('/open', HALF)];
   expect(await complete(first, HALF)).toBe(200);
   second.destroy();
   await until('two places', async () => {
-    const next = await begin('/stranger', 2 * HALF);
+    const next = await begin('/open', 2 * HALF);
     return (await complete(next, 2 * HALF)) === 200;
   });
 });
 
 test('a body without a length counts with the most that its route accepts', async () => {
   const { begin } = await boundedServer();
-  await begin('/stranger', 'chunked');
-  expect(await (await begin('/stranger', 'chunked')).status()).toBe(429);
+  await begin('/open', 'chunked');
+  expect(await (await begin('/open', 'chunked')).status()).toBe(429);
 });
 
 test('many addresses cannot starve another one: who holds the most gives up a body that still arrives', async () => {
   const { begin } = await boundedServer();
   const greedy: OpenRequest[] = [];
   for (let n = 0; n < 8; n++)
-    for (let each = 0; each < 2; each++) greedy.push(await begin('/stranger', HALF, { from: `127.0.1.${n}` }));
-  const modest = await begin('/stranger', HALF, { from: '127.0.2.1' });
+    for (let each = 0; each < 2; each++) greedy.push(await begin('/open', HALF, { from: `127.0.1.${n}` }));
+  const modest = await begin('/open', HALF, { from: '127.0.2.1' });
   expect(await complete(modest, HALF)).toBe(200);
   await until('one of them closed', () => greedy.filter((each) => each.isClosed()).length === 1);
   const cut = greedy.find((each) => each.isClosed());
   expect(await cut?.end()).toMatch(/^HTTP\/1.1 503 [^]*Retry-After: 5\r\n[^]*"retryAfter":5/);
 });
 
-test('strangers take nothing from customers, and one customer nothing from another one', async () => {
+test('unauthenticated clients take nothing from customers, and one customer nothing from another one', async () => {
   const { begin } = await boundedServer();
-  for (let n = 0; n < 8; n++)
-    for (let each = 0; each < 2; each++) await begin('/stranger', HALF, { from: `127.0.1.${n}` });
+  for (let n = 0; n < 8; n++) for (let each = 0; each < 2; each++) await begin('/open', HALF, { from: `127.0.1.${n}` });
   for (let each = 0; each < 4; each++) await begin('/customer', 8 * MIB, { key: '1' });
   expect(await (await begin('/customer', 8 * MIB, { key: '1' })).status()).toBe(429);
   const other = await begin('/customer', 8 * MIB, { key: '2' });
@@ -104,7 +103,7 @@ test('strangers take nothing from customers, and one customer nothing from anoth
 
 test('small bodies are never refused, however many there are', async () => {
   const { begin } = await boundedServer();
-  for (let n = 0; n < 2; n++) await begin('/stranger', HALF);
-  const small = await Promise.all(Array.from({ length: 50 }, () => begin('/stranger', 1000)));
+  for (let n = 0; n < 2; n++) await begin('/open', HALF);
+  const small = await Promise.all(Array.from({ length: 50 }, () => begin('/open', 1000)));
   expect(new Set(await Promise.all(small.map((each) => complete(each, 1000))))).toEqual(new Set([200]));
 });

@@ -8,7 +8,14 @@ import { createFairBudget, type Shortage } from '../limits.ts';
 import type { Log } from '../log.ts';
 import { type App, optionsOf } from './app.ts';
 import type { EndConnection } from './errors.ts';
-import { boundConnections, type Floods, guardDoors, isKnownCaller, limitFailures, type Refusal } from './strangers.ts';
+import {
+  boundConnections,
+  type Floods,
+  markUnauthenticatedRoutes,
+  isKnownCaller,
+  limitFailures,
+  type Refusal,
+} from './unauthenticated.ts';
 
 type Options = {
   readonly config: Pick<Config, 'bounds'>;
@@ -31,7 +38,7 @@ export function applyBounds(app: App, { config: { bounds }, count, isTrusted, en
     stop();
     done();
   });
-  guardDoors(app);
+  markUnauthenticatedRoutes(app);
   limitFailures(app, count);
   boundBodies(app, { bounds, end, count });
 }
@@ -55,7 +62,7 @@ type BodyOptions = {
 function boundBodies(app: App, { bounds, end, count }: BodyOptions): void {
   const { bodyBytes } = bounds;
   const callers = createFairBudget({ all: bodyBytes, perCaller: bodyBytes / 4 });
-  const strangers = createFairBudget({ all: bodyBytes / 4, perCaller: bodyBytes / 32 });
+  const unauthenticated = createFairBudget({ all: bodyBytes / 4, perCaller: bodyBytes / 32 });
 
   app.addHook('preParsing', (request, reply, payload, done) => {
     const bytes = heldBytes(request);
@@ -63,7 +70,7 @@ function boundBodies(app: App, { bounds, end, count }: BodyOptions): void {
     const cut = (): boolean => cutBody(request, reply, end, count);
     const taken = isKnownCaller(request)
       ? callers.take(nameOf(request), bytes, cut)
-      : strangers.take(nameOf(request), bytes, cut);
+      : unauthenticated.take(nameOf(request), bytes, cut);
     if (typeof taken === 'string') {
       count(taken === 'all' ? 'bodies' : 'bodies_of_caller');
       return done(shortageError(taken), payload);

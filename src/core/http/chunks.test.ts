@@ -41,7 +41,7 @@ test.each([
   expect(await request.end()).toMatch(/^HTTP\/1.1 200 [^]*\{"body":\{"a":1\}\}HTTP\/1.1 200 [^]*\{"calm":true\}$/);
 });
 
-test('the rest of a chunked body that is already answered is not parsed, and its connection is closed', async () => {
+test('the rest of a chunked body that already has a response is not parsed, and its connection is closed', async () => {
   const { post } = await startServer();
   const request = await post('/refuses', spaces(10));
   request.send(`${spaces(100_000)}${END}GET / HTTP/1.1\r\nHost: a\r\n\r\n`);

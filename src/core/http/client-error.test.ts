@@ -26,13 +26,13 @@ test.each([
   ['a line break inside a header', 'GET / HTTP/1.1\r\nHost: a\r\nX: a\rb\r\n\r\n', 400],
   ['two lengths', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n', 400],
   [
-    'a length beside chunks',
+    'a length next to chunks',
     'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n',
     400,
   ],
   ['headers of a megabyte', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(1_000_000)}\r\n\r\n`, 431],
   ['no Host', 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
-])('%s is answered in the one shape, with a request id', async (_what, bytes, status) => {
+])('%s gets a response in the one shape, with a request id', async (_what, bytes, status) => {
   await using server = await listening(testServer());
   const answer = parse(await sendRaw(server.port, bytes));
   expect(answer.status).toBe(status);

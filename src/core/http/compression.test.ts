@@ -30,7 +30,7 @@ test.each([
   ['gzip, deflate, br, zstd', 'br'],
   ['br;q=0.5, gzip;q=0.8', 'gzip'],
   ['*', 'br'],
-])('a large answer to a client that accepts %s is compressed as %s', async (accepted, encoding) => {
+])('a large response to a client that accepts %s is compressed as %s', async (accepted, encoding) => {
   for (const method of ['GET', 'POST'] as const) {
     const { headers, rawPayload } = await app.inject({ method, url: '/api/large', ...accepting(accepted) });
     expect(headers).toMatchObject({ 'content-encoding': encoding, vary: 'Accept-Encoding' });
@@ -42,7 +42,7 @@ test.each([
 });
 
 test.each(['', 'identity', 'deflate', 'br;q=0, gzip;q=0'])(
-  'a client that accepts "%s" gets the answer as it is, and caches learn that others do not',
+  'a client that accepts "%s" gets the response as it is, and caches learn that others do not',
   async (accepted) => {
     const { headers, body } = await app.inject({ url: '/api/large', ...accepting(accepted) });
     expect(headers['content-encoding']).toBeUndefined();
@@ -51,7 +51,7 @@ test.each(['', 'identity', 'deflate', 'br;q=0, gzip;q=0'])(
   },
 );
 
-test('small answers and streams pass unchanged', async () => {
+test('small responses and streams pass unchanged', async () => {
   const small = await app.inject({ url: '/api/small', ...accepting('br, gzip') });
   expect(small.headers['content-encoding']).toBeUndefined();
   const file = await app.inject({ url: '/api/file', ...accepting('br, gzip') });
@@ -59,7 +59,7 @@ test('small answers and streams pass unchanged', async () => {
   expect(file.body).toBe(CSV);
 });
 
-test('HEAD answers without a body, with the length of the answer as it is', async () => {
+test('the response to HEAD has no body, and the length of the uncompressed response', async () => {
   const { headers, body } = await app.inject({ method: 'HEAD', url: '/api/large', ...accepting('gzip') });
   expect(body).toBe('');
   expect(Number(headers['content-length'])).toBe(JSON.stringify(LARGE).length);
@@ -76,7 +76,7 @@ test.each(['/openapi.json', '/docs/scalar.js'])('%s is compressed for those who 
   }
 });
 
-test('fetch(), which accepts gzip, gives the answer as it was', async () => {
+test('fetch(), which accepts gzip, gives the response as it was', async () => {
   const origin = await app.listen({ port: 0, host: '127.0.0.1' });
   const answer = await fetch(`${origin}/api/large`);
   expect(answer.headers.get('content-encoding')).toBe('gzip');

@@ -61,7 +61,7 @@ test('an address whose connections are all busy is still asked for its health, a
   const health = GET.replace('/', '/health/live');
   for (let n = 0; n < 10; n++) {
     const probe = await open('127.0.0.2');
-    // Of two requests at once, only the first is answered.
+    // Of two requests at once, only the first gets a response.
     probe.send(health + GET);
     expect((await probe.end()).match(/^HTTP\/1.1 \d+/gm)).toEqual(['HTTP/1.1 200']);
   }

@@ -76,7 +76,7 @@ test.each([{}, { accept: '*/*' }, { accept: 'application/json' }, BROWSER])(
   },
 );
 
-test('every answer has its own nonce, in the policy and in the page', async () => {
+test('every response has its own nonce, in the policy and in the page', async () => {
   const nonces = new Set<string>();
   for (let turn = 0; turn < 5; turn += 1) {
     const { headers, body } = await app.inject({ url: '/', headers: BROWSER });

@@ -9,7 +9,7 @@ import type { Admission } from './admission.ts';
 import { CHALLENGE, scopeError } from './auth.ts';
 import { parseJson } from './body.ts';
 import { asAppError, isRefusal, standardError } from './errors.ts';
-import { DOOR_BODY_BYTES } from './strangers.ts';
+import { UNAUTHENTICATED_BODY_BYTES } from './unauthenticated.ts';
 import { findUnknownFields } from './unknown-fields.ts';
 import { validatorCompiler } from './validation.ts';
 
@@ -115,7 +115,7 @@ export function createDirect(route: DirectRoute, { log, metrics, admission }: De
 function isPlain({ method, headers, httpVersion }: IncomingMessage): boolean {
   if (method !== 'POST' || httpVersion !== '1.1' || !JSON_TYPES.has(headers['content-type'] ?? '')) return false;
   const length = Number(headers['content-length']);
-  if (!(length > 0 && length <= DOOR_BODY_BYTES) || typeof headers['x-api-key'] !== 'string') return false;
+  if (!(length > 0 && length <= UNAUTHENTICATED_BODY_BYTES) || typeof headers['x-api-key'] !== 'string') return false;
   if (headers['x-api-key'] === '') return false;
   for (const name in headers) if (!PLAIN_HEADERS.has(name) && !isOfProgram(name, headers[name])) return false;
   return true;

@@ -47,7 +47,7 @@ test('a failed probe that is not critical is reported, and requests are served',
   expect(answer.json()).toMatchObject({ status: 'degraded', checks: { carriers: { ok: false } } });
 });
 
-test('a probe that never answers counts as failed', async () => {
+test('a probe that never responds counts as failed', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   try {
     const asked = Promise.withResolvers<void>();
@@ -57,7 +57,7 @@ test('a probe that never answers counts as failed', async () => {
       .then((response) => response);
     await asked.promise;
     await vi.advanceTimersByTimeAsync(2_000);
-    expect((await answer).json()).toMatchObject({ checks: { database: { ok: false, detail: 'no answer in time' } } });
+    expect((await answer).json()).toMatchObject({ checks: { database: { ok: false, detail: 'no response in time' } } });
   } finally {
     vi.useRealTimers();
   }

@@ -29,7 +29,7 @@ const Ready = Type.Object({
 });
 const NOT_READY: Static<typeof Ready> = {
   status: 'unavailable',
-  checks: { database: { ok: false, detail: 'no answer' } },
+  checks: { database: { ok: false, detail: 'no response' } },
 };
 
 const open = { tags: ['Operation'], security: [] };
@@ -97,7 +97,7 @@ async function checkAll(probes: readonly Probe[]): Promise<Readiness> {
 
 async function checkOne(probe: Probe): Promise<Result> {
   const { promise: late, resolve } = Promise.withResolvers<Result>();
-  const timer = setTimeout(() => resolve({ ok: false, detail: 'no answer in time' }), PROBE_TIMEOUT_MS);
+  const timer = setTimeout(() => resolve({ ok: false, detail: 'no response in time' }), PROBE_TIMEOUT_MS);
   // The text of an unexpected error may contain addresses: logging it is up to the probe.
   const result = probe.check().catch(() => ({ ok: false, detail: 'failed' }));
   return Promise.race([result, late]).finally(() => clearTimeout(timer));

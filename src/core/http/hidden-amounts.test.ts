@@ -23,7 +23,7 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-describe('an answer with amounts that is repeated for another key', () => {
+describe('a response with amounts that is repeated for another key', () => {
   async function openAccount() {
     const account = await createAccount(pool, { name: 'Acme', plan: 'unlimited', ratePerMinute: 0 });
     const blind = await newKey(pool, account, ['campaigns', 'SMS']);
@@ -51,7 +51,7 @@ describe('an answer with amounts that is repeated for another key', () => {
   });
 });
 
-describe('the body of a stored answer', () => {
+describe('the body of a stored response', () => {
   const schema = {
     response: {
       200: Type.Object({

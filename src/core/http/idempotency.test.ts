@@ -136,7 +136,7 @@ async function send(path: string, key: string | undefined, { method = 'POST', bo
 const stored = () => many<{ key: string; answer: Buffer }>(pool, sql`SELECT key, answer FROM idempotency_key`);
 
 describe('a key', () => {
-  test('repeats the status, type and body of an answer, and the work is done once', async () => {
+  test('repeats the status, type and body of a response, and the work is done once', async () => {
     const first = await send('/work', 'a', { body: {} });
     expect(first).toMatchObject({ status: 201, text: '{"n":1,"text":"às 9 €"}', replayed: null });
     expect(await send('/work', 'a', { body: {} })).toEqual({ ...first, replayed: 'true' });
@@ -170,7 +170,7 @@ describe('a key', () => {
     expect(done).toEqual({ '/confirm': 1, '/plain': 2 });
   });
 
-  test('repeats an answer without a body', async () => {
+  test('repeats a response without a body', async () => {
     expect(await send('/empty', 'a')).toMatchObject({ status: 204, text: '' });
     expect(await send('/empty', 'a')).toMatchObject({ status: 204, text: '', replayed: 'true' });
     expect(done).toEqual({ '/empty': 1 });
@@ -191,7 +191,7 @@ describe('a key', () => {
     expect(await send('/work', 'a', { body: { x: 1 } })).toMatchObject({ status: 201, replayed: 'true' });
   });
 
-  test('of a request in progress is 409, which says to retry, and then gets the answer', async () => {
+  test('of a request in progress is 409, which says to retry, and then gets the response', async () => {
     const first = send('/wait', 'a');
     await waiting.wait(60_000);
     expect(await send('/wait', 'a')).toMatchObject({ status: 409, retryAfter: '1' });
@@ -201,7 +201,7 @@ describe('a key', () => {
   });
 });
 
-describe('an answer', () => {
+describe('a response', () => {
   test('is encrypted: the table shows neither body nor status', async () => {
     await send('/work', 'a');
     const [row] = await stored();
@@ -232,7 +232,7 @@ describe('an answer', () => {
   });
 });
 
-describe('an answer that holds a secret', () => {
+describe('a response that holds a secret', () => {
   test('is repeated for the caller who got it', async () => {
     for (const caller of ['key 1', 'user 1']) {
       const first = await send('/secret', caller, { caller });
@@ -256,7 +256,7 @@ describe('an answer that holds a secret', () => {
     expect(done).toEqual({ '/secret': 1 });
   });
 
-  test('of an older version, which did not store its caller, is repeated for nobody', async () => {
+  test('of an older version, which did not store its caller, is not repeated', async () => {
     await send('/secret', 'a', { caller: 'user 1' });
     const found = await answers.find({ accountId: 1, key: 'a' });
     const { requestHash = Buffer.alloc(0), body = '' } = found ?? {};
@@ -268,7 +268,7 @@ describe('an answer that holds a secret', () => {
     expect(await send('/secret', 'a', { caller: 'user 1' })).toMatchObject({ status: 409 });
   });
 
-  test('is the only one that is: other answers are for every caller of the account', async () => {
+  test('is the only one that is: other responses are for every caller of the account', async () => {
     const first = await send('/work', 'a', { caller: 'key 1' });
     expect(await send('/work', 'a', { caller: 'key 2' })).toEqual({ ...first, replayed: 'true' });
   });
@@ -277,7 +277,7 @@ describe('an answer that holds a secret', () => {
 describe('a streamed body', () => {
   const file = (fill: number): Request => ({ body: Buffer.alloc(300_000, fill), type: 'application/octet-stream' });
 
-  test('is hashed while its handler reads it, and read to its end when the answer is replayed', async () => {
+  test('is hashed while its handler reads it, and read to its end when the response is replayed', async () => {
     const first = await send('/upload', 'a', file(1));
     expect(JSON.parse(first.text)).toEqual({ bytes: 300_000, n: 1 });
     expect(await send('/upload', 'a', file(1))).toEqual({ ...first, replayed: 'true' });
@@ -298,7 +298,7 @@ describe('a streamed body', () => {
   });
 });
 
-test('a POST with a handler that does not store its answer is rejected at registration', () => {
+test('a POST with a handler that does not store its response is rejected at registration', () => {
   const careless = createServer(apiDeps());
   acceptIdempotencyKeys(careless, { answers });
   expect(() => careless.post('/careless', async () => ({}))).toThrow(

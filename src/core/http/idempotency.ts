@@ -273,10 +273,10 @@ function pendingAnswerOf(
   if (!keyed) return undefined;
   const seal = (payload: unknown): SealedAnswer => {
     const requestHash = keyed.requestHash();
-    if (!requestHash) throw new Error('the answer was made before the whole body was read');
+    if (!requestHash) throw new Error('the response was made before the whole body was read');
     const empty = payload === null || payload === undefined;
     const body = empty ? '' : reply.serialize(payload);
-    if (typeof body !== 'string') throw new Error('only JSON answers can be stored');
+    if (typeof body !== 'string') throw new Error('only JSON responses can be stored');
     const type = empty ? null : JSON_TYPE;
     return answers.seal({ ...keyed, requestHash }, { status: reply.statusCode, type, body, caller: keyed.caller });
   };
@@ -299,7 +299,7 @@ function clientErrorAnswer(
 /** Recipient of a stored response. */
 type Reader = AmountReader & { readonly caller: string };
 
-const NOT_SHOWN = 'The first answer is only for callers with the scope "money": use another Idempotency-Key';
+const NOT_SHOWN = 'The first response is only for callers with the scope "money": use another Idempotency-Key';
 
 /**
  * Returns the body of a stored response as this reader may see it. Without the scope `money`, the fields that the

@@ -66,7 +66,7 @@ test('a union gives one message: its types, its values, or the faults of the clo
   ]);
 });
 
-test('in a union whose forms have a word of their own, the form that was named counts', () => {
+test('in a union whose forms have distinct words, the form that was named counts', () => {
   const form = (type: string, more: object) => Type.Object({ type: Type.Literal(type), ...more });
   const card = Type.Object({ title: Type.String(), height: Type.Integer() });
   const body = field(

@@ -53,6 +53,6 @@ test('a body that is not an object is rejected by the schema alone', async () =>
   expect(await post([])).toEqual({ status: 400, fields: ['body'] });
 });
 
-test('an error in the further check is answered like any other', async () => {
+test('an error in the further check gets the same response as any other', async () => {
   expect(await post({ number: 'away', age: 'x' })).toMatchObject({ status: 500 });
 });

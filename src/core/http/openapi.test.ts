@@ -67,7 +67,7 @@ test('an error that a route describes itself keeps its description, and has an e
   expect(content['application/json'].example).toMatchObject({ status: 502, error: 'Bad Gateway' });
 });
 
-test('an error is JSON where the other answers are not', async () => {
+test('an error is JSON where the other responses are not', async () => {
   const { paths, components } = await described();
   const { responses } = paths['/file'].get;
   expect(Object.keys(responses['200'].content)).toEqual(['text/csv']);

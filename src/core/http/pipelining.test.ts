@@ -29,7 +29,7 @@ async function gatedServer() {
   return { port: server.port, release: gate.resolve, began, most: () => most, parsed: () => parsed };
 }
 
-test('one request of a connection is at work at a time, and all are answered in their order', async () => {
+test('one request of a connection is at work at a time, and all get a response in their order', async () => {
   const { port, release, began, most } = await gatedServer();
   const urls = Array.from({ length: 50 }, (_, n) => `/gated/${n}`);
   const client = await openRequest(port, urls.slice(0, -1).map(get).join('') + last(urls.at(-1) ?? ''));

@@ -3,7 +3,7 @@ import { createProxyCheck, isPlaintext } from './admission.ts';
 
 const LB = '10.0.0.5';
 const proxies = createProxyCheck([LB, 'fd00::/8', '192.168.0.0/24']);
-const nobody = createProxyCheck([]);
+const noProxy = createProxyCheck([]);
 
 const arrival = (remoteAddress: string | undefined, forwardedProto?: string | string[], encrypted = false) => ({
   remoteAddress,
@@ -13,16 +13,16 @@ const arrival = (remoteAddress: string | undefined, forwardedProto?: string | st
 
 describe('without a proxy', () => {
   test.each(['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1'])('plain HTTP from %s is let in', (address) => {
-    expect(isPlaintext(arrival(address), nobody)).toBe(false);
+    expect(isPlaintext(arrival(address), noProxy)).toBe(false);
   });
   test.each(['10.0.0.1', '8.8.8.8', '2001:db8::1', '::ffff:10.0.0.1', undefined])('from %s it is not', (address) => {
-    expect(isPlaintext(arrival(address), nobody)).toBe(true);
+    expect(isPlaintext(arrival(address), noProxy)).toBe(true);
   });
   test('X-Forwarded-Proto of anyone is ignored', () => {
-    expect(isPlaintext(arrival('8.8.8.8', 'https'), nobody)).toBe(true);
+    expect(isPlaintext(arrival('8.8.8.8', 'https'), noProxy)).toBe(true);
   });
   test('TLS from anywhere is accepted, whatever its headers say', () => {
-    expect(isPlaintext(arrival('8.8.8.8', 'http', true), nobody)).toBe(false);
+    expect(isPlaintext(arrival('8.8.8.8', 'http', true), noProxy)).toBe(false);
   });
 });
 

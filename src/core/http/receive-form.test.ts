@@ -113,7 +113,7 @@ const ENDLESS: [what: string, body: () => Iterable<string> | AsyncIterable<strin
   ['a body of which nothing comes', () => stalled('-'), '400'],
   ['a file that comes too slowly', () => slow(FILE, 'x'), '400'],
 ];
-test.concurrent.each(ENDLESS)('%s is answered, and the connection closed', async (_, body, status) => {
+test.concurrent.each(ENDLESS)('%s gets a response, and the connection is closed', async (_, body, status) => {
   const answer = await send(body());
   expect([statusOf(answer), messageOf(answer)]).toEqual([status, expect.any(String)]);
 });

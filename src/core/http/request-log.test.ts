@@ -69,7 +69,7 @@ test('unknown paths share one time series', async () => {
   );
 });
 
-test('a refusal because of our own bounds is no error with a stack, with which strangers could fill the log', async () => {
+test('a rejection because of our limits is not an error with a stack, with which unauthenticated clients could fill the log', async () => {
   const { app, lines } = watched('info');
   app.get('/full', () => {
     throw new AppError('unavailable', { retryAfterSeconds: 5 });

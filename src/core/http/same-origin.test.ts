@@ -18,10 +18,10 @@ describe('a browser sent from another site', () => {
     ['our own page', OWN_PAGES, true],
     ['our own page in a browser that names its origin only', { ...console1, ...own }, true],
     ['a form of another site', { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }, false],
-    ['a form of our own origin, without the header', { 'sec-fetch-site': 'same-origin', ...own }, false],
+    ['a form of our origin, without the header', { 'sec-fetch-site': 'same-origin', ...own }, false],
     ['a script of another site', { ...console1, 'sec-fetch-site': 'cross-site' }, false],
     ['a neighbour on this site', { ...console1, 'sec-fetch-site': 'same-site' }, false],
-    ['somebody who typed it', { ...console1, 'sec-fetch-site': 'none' }, false],
+    ['a person who typed it', { ...console1, 'sec-fetch-site': 'none' }, false],
     ['a page that says both', { ...console1, ...own, 'sec-fetch-site': 'cross-site' }, false],
     ['another origin', { ...console1, origin: 'https://evil.example' }, false],
     ['our host by plain HTTP', { ...console1, origin: `http://${HOST}` }, false],
@@ -51,7 +51,7 @@ describe('a browser sent from another site', () => {
     if (!allowed) expect(await keys(), 'nothing was changed').toBe(before);
   });
 
-  test('cannot read anything: no answer has CORS headers', async () => {
+  test('cannot read anything: no response has CORS headers', async () => {
     const { cookie } = await stage.signIn(account);
     const origin = { origin: 'https://evil.example', 'access-control-request-method': 'POST' };
     for (const method of ['GET', 'POST'] as const) {
@@ -71,7 +71,7 @@ describe('a request without a session that may change something', () => {
     ['a person, in the browser itself', { 'sec-fetch-site': 'none' }, 201],
     ['a page of another site', { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }, 403],
     ['a neighbour on this site', { 'sec-fetch-site': 'same-site', origin: `https://other.${HOST}` }, 403],
-    ['a relation that nobody has defined yet', { 'sec-fetch-site': 'new' }, 403],
+    ['an undefined relation', { 'sec-fetch-site': 'new' }, 403],
     ['a page whose browser names its origin only', { origin: 'https://evil.example' }, 403],
     ['a page of our host by plain HTTP', { origin: `http://${HOST}` }, 403],
     ['a page on another port of our host', { origin: `https://${HOST}:8443` }, 403],

@@ -315,7 +315,7 @@ describe('behind a proxy', () => {
     },
   );
 
-  test('X-Forwarded-Proto of a stranger is 403, loopback is served', async () => {
+  test('X-Forwarded-Proto of an untrusted address is 403, loopback is served', async () => {
     expect((await from('10.0.0.6', 'https')).statusCode).toBe(403);
     expect((await from('127.0.0.1')).statusCode).toBe(200);
   });

@@ -25,7 +25,7 @@ import {
 } from './errors.ts';
 import { createDirect, type Direct, type DirectRoute } from './direct.ts';
 import { compressAnswers, type Pages } from './pages.ts';
-import { createFloods, createRefusalCounter, oneAtATime } from './strangers.ts';
+import { createFloods, createRefusalCounter, oneAtATime } from './unauthenticated.ts';
 import { takeTurns } from './turns.ts';
 import { warnOfUnknownFields } from './unknown-fields.ts';
 import { validatorCompiler } from './validation.ts';
@@ -115,7 +115,7 @@ export function createServer(
       createNodeServer(
         config,
         ONE_AT_A_TIME.pass(oneAtATime)(
-          (request, response) => (direct ?? giveWay)(request, response, handler),
+          (request, response) => (direct ?? toFramework)(request, response, handler),
           floods.end,
         ),
       ),
@@ -163,7 +163,7 @@ export function createServer(
   return app;
 }
 
-const giveWay: Direct = (request, response, framework) => framework(request, response);
+const toFramework: Direct = (request, response, framework) => framework(request, response);
 
 /** A port, and the setting that it comes from. */
 type At = { readonly port: number; readonly setting: 'PORT' | 'WORKER_PORT' };

@@ -24,7 +24,7 @@ function slowServer() {
   return { app, arrived: arrived.promise, release: release.resolve };
 }
 
-test('a request in progress is answered, although its connection was to be kept alive', async () => {
+test('a request in progress gets a response, although its connection was to be kept alive', async () => {
   const { app, arrived, release } = slowServer();
   await using server = await listening(app);
   const agent = new http.Agent({ keepAlive: true });

@@ -55,7 +55,7 @@ test.each([
   ['with a length', LENGTH, '{"a":"'],
   ['in chunks', 'Transfer-Encoding: chunked', '6\r\n{"a":"\r\n'],
   ['of which nothing comes', LENGTH, ''],
-  ['with an Expect that nobody knows', `Expect: miracles\r\n${LENGTH}`, ''],
+  ['with an unknown Expect', `Expect: miracles\r\n${LENGTH}`, ''],
 ])('a body %s that stops for ten seconds is 408, and the connection is closed', async (_what, headers, begin) => {
   const { post, metrics } = await stoppedServer();
   const request = await post('/', headers, begin);

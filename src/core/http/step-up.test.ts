@@ -22,7 +22,7 @@ test.each([
   ['a change by operators', 'POST', [requireOperator()]],
   ['a change of keys, users or security', 'DELETE', [requireScope('keys')]],
   ['a change of webhooks', 'POST', [requireScope('webhooks')]],
-  ['a change that needs them beside another scope', 'POST', [requireScope('inbox'), requireScope('webhooks')]],
+  ['a change that needs them next to another scope', 'POST', [requireScope('inbox'), requireScope('webhooks')]],
   ['a change that needs one of several scopes', 'POST', [requireAnyScope(['SMS', 'keys'], 'write')]],
 ] as const)('%s needs a step-up when its route says nothing', (_what, method, hooks) => {
   expect(stepUpOf(method, [...hooks])).toBe(true);

@@ -129,7 +129,7 @@ test('a body that is refused gives its turn back', async () => {
   }
 });
 
-test('a client that does not read its answer keeps nobody waiting', async () => {
+test('a client that does not read its response keeps no others waiting', async () => {
   const { begin, begun, port } = await turnsServer();
   for (let i = 0; i < 2; i++) {
     const deaf = net.connect(port, '127.0.0.1').on('error', () => undefined);
@@ -143,7 +143,7 @@ test('a client that does not read its answer keeps nobody waiting', async () => 
   await until('the next one', () => begun.length === 4);
 });
 
-test('of a route that has given an account a large answer, one of its requests is worked on at a time', async () => {
+test('of a route that has given an account a large response, one of its requests is worked on at a time', async () => {
   const { begin, begun, endFirst } = await turnsServer();
   for (const name of ['a0', 'c0']) await (await begin(name, 'GET /grows')).status();
   for (const name of ['a1', 'a2']) await begin(name, 'GET /grows');

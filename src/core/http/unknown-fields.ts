@@ -234,8 +234,8 @@ export function warnOfUnknownFields(app: App): void {
 
 /** Returns the error for a request with unknown fields: the handler, which would find the other errors, does not run. */
 async function faultsBesideUnknown(request: FastifyRequest): Promise<AppError> {
-  const { stranger, moreFaults } = request.routeOptions.config;
-  const more = stranger ? [] : ((await moreFaults?.(request, [])) ?? []);
+  const { unauthenticated, moreFaults } = request.routeOptions.config;
+  const more = unauthenticated ? [] : ((await moreFaults?.(request, [])) ?? []);
   return invalidFields([...more, ...strictFaults(request)]);
 }
 
@@ -245,7 +245,7 @@ export const strictFaults = (request: FastifyRequest): FieldError[] =>
 
 /**
  * Takes the fields of a form, which arrives after the hooks, so that the response names the unknown ones, and reads
- * them. Errors: 400, with strict handling naming the unknown ones beside those that `read` throws.
+ * them. Errors: 400, with strict handling naming the unknown ones next to those that `read` throws.
  */
 export function readFormFields<T>(request: FastifyRequest, fields: ReadonlyMap<string, string>, read: () => T): T {
   request.body = Object.fromEntries(fields);
@@ -266,7 +266,7 @@ export function readFormFields<T>(request: FastifyRequest, fields: ReadonlyMap<s
  */
 const hasWarnings = (request: FastifyRequest, { statusCode }: FastifyReply): boolean =>
   (statusCode >= 200 && statusCode <= 299) ||
-  (statusCode === 400 && !prefersStrict(request) && request.routeOptions.config.stranger !== true);
+  (statusCode === 400 && !prefersStrict(request) && request.routeOptions.config.unauthenticated !== true);
 
 const prefersStrict = ({ headers }: FastifyRequest): boolean =>
   [headers['prefer'] ?? []]

@@ -408,10 +408,10 @@ function hasAtMost(limit: number, document: unknown): boolean {
  * fault.
  */
 export async function invalidInput(request: FastifyRequest): Promise<AppError> {
-  const { stranger, moreFaults } = request.routeOptions.config;
-  const refused = PARTS.flatMap((part) => faultsOfPart(request, part)).slice(0, stranger ? 1 : undefined);
-  const more = stranger ? undefined : await moreFaults?.(request, refused);
-  const faults = [...refused, ...(more ?? []), ...(stranger ? [] : strictFaults(request))];
+  const { unauthenticated, moreFaults } = request.routeOptions.config;
+  const refused = PARTS.flatMap((part) => faultsOfPart(request, part)).slice(0, unauthenticated ? 1 : undefined);
+  const more = unauthenticated ? undefined : await moreFaults?.(request, refused);
+  const faults = [...refused, ...(more ?? []), ...(unauthenticated ? [] : strictFaults(request))];
   const named = faults.slice(0, MAX_LISTED_FAULTS);
   if (faults.length > named.length) named.push({ field: '', message: `and ${faults.length - named.length} more` });
   return new AppError('invalid', { message: summary(faults), details: named });

@@ -47,7 +47,7 @@ async function ask(url: string, payload: object, headers = {}, method: Method = 
 const WRONG = { name: 'Zoë', tag: ['x'] };
 const WARNING = 'unknown field tag: did you mean tags?';
 
-test('an answer without unknown fields is as it was', async () => {
+test('a response without unknown fields is as it was', async () => {
   expect(await ask('/object', { name: 'Zoë', tags: [] })).toEqual({
     status: 200,
     header: undefined,
@@ -55,7 +55,7 @@ test('an answer without unknown fields is as it was', async () => {
   });
 });
 
-test.each(['POST', 'PUT', 'PATCH'] as const)('the answer to a %s names unknown fields', async (method) => {
+test.each(['POST', 'PUT', 'PATCH'] as const)('the response to a %s names unknown fields', async (method) => {
   const { status, header, text } = await ask('/object', WRONG, {}, method);
   expect([status, header, JSON.parse(text)]).toEqual([200, undefined, { name: 'Zoë', warnings: [WARNING] }]);
 });
@@ -70,14 +70,14 @@ test('so do an empty object, a page that is sent in pieces, and a route that rea
   expect(JSON.parse((await ask('/callback', { y: 1 })).text)).toEqual({ done: true });
 });
 
-test('so does the answer to a form, whose fields arrive late, and strict handling refuses it', async () => {
+test('so does the response to a form, whose fields arrive late, and strict handling refuses it', async () => {
   const warning = 'unknown field listIds: did you mean listId?';
   expect(JSON.parse((await ask('/form', {})).text)).toEqual({ done: true, warnings: [warning] });
   const { status, text } = await ask('/form', {}, { prefer: 'handling=strict' });
   expect([status, JSON.parse(text).message]).toEqual([400, 'listIds: is unknown: did you mean listId?']);
 });
 
-test.each(['/list', '/nothing', '/text'])('an answer that is no object has a header: %s', async (url) => {
+test.each(['/list', '/nothing', '/text'])('a response that is no object has a header: %s', async (url) => {
   const { header, text } = await ask(url, { name: 'a', 'tägs\r\nx': 1 });
   expect(header).toBe('unknown field t?gs??x');
   expect(text).not.toContain('unknown');
@@ -112,13 +112,13 @@ test('a 400 because of strict handling names them once', async () => {
   expect([status, JSON.parse(text).warnings]).toEqual([400, undefined]);
 });
 
-test('strict handling names the unknown fields beside the invalid ones', async () => {
+test('strict handling names the unknown fields next to the invalid ones', async () => {
   const { status, text } = await ask('/object', { name: 5, tag: ['x'] }, { prefer: 'handling=strict' });
   const fields = JSON.parse(text).details.map(({ field }: { field: string }) => field);
   expect([status, fields]).toEqual([400, ['name', 'tag']]);
 });
 
-test('strict handling names the unknown fields beside what the handler would refuse', async () => {
+test('strict handling names the unknown fields next to what the handler would refuse', async () => {
   const fieldsOf = async (url: string, payload: object, headers = {}) => {
     const { status, text } = await ask(url, payload, { prefer: 'handling=strict', ...headers });
     return [status, ...JSON.parse(text).details.map(({ field }: { field: string }) => field)];

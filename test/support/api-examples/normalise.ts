@@ -39,7 +39,7 @@ const MEMBERS: Readonly<Record<string, unknown>> = {
 };
 
 /**
- * Returns a function that puts made-up values in place of secrets, identifiers and times. Equal identifiers stay equal
+ * Returns a function that replaces secrets, identifiers and times. Equal identifiers stay equal
  * over all its calls.
  */
 export function createNormaliser(startedAt: number): (value: unknown) => unknown {

@@ -137,7 +137,7 @@ export async function play(
   }
 
   function credentialsOf(caller: Caller): Record<string, string> {
-    if (caller === 'nobody') return fromConsole();
+    if (caller === 'anonymous') return fromConsole();
     if (caller === 'key') return { 'x-api-key': stage.demo.apiKey };
     if (caller === 'user') return basic(`${stage.demo.username}:${stage.demo.password}`);
     if ('basic' in caller) return basic(caller.basic);

@@ -5,7 +5,7 @@ import type { Played } from './play.ts';
 /** The longest text that an example shows: of the metrics, for instance, only the first lines. */
 const MAX_TEXT = 600;
 
-/** Returns what the description shows of a request and its answer, with made-up values in place of those that vary. */
+/** Returns what the description shows of a request and its response, with made-up values instead of those that vary. */
 export function record(
   { path, query, form, status, answer, refusal }: Played,
   normalise: (value: unknown) => unknown,

@@ -24,7 +24,7 @@ import { apiDeps } from '../http/api.ts';
 import { type Method, newKey, PG, serveRoutes } from '../http/routes.ts';
 
 /**
- * Serves the routes of campaigns, lists and contacts on a database of their own, with a route for every number and no
+ * Serves the routes of campaigns, lists and contacts on a separate database, with a route for every number and no
  * worker: confirmed campaigns wait.
  */
 export async function openCampaignApi({ clock }: { clock?: Clock } = {}) {

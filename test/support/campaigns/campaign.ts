@@ -29,7 +29,7 @@ async function requestExpecting(
 ): Promise<unknown> {
   const answer = await client.request(method, `${CAMPAIGNS}${path}`, { body });
   if (answer.status !== status)
-    throw new Error(`${method} ${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+    throw new Error(`${method} ${path} returned ${answer.status}: ${JSON.stringify(answer.body)}`);
   return answer.body;
 }
 

@@ -40,7 +40,7 @@ export type FallbackStage = {
   pass(seconds: number): Promise<void>;
   /** Lists the messages of the account in order. */
   messages(): Promise<ChainMessage[]>;
-  /** Reports a carrier's answer for the newest message. */
+  /** Reports a carrier's response for the newest message. */
   settle(outcome: Outcome): Promise<void>;
   /** Ends the newest message, or the given one. */
   end(status: StatusName, more?: { id?: string; errorCode?: string }): Promise<void>;

@@ -35,7 +35,7 @@ export type Confirmed = {
   readonly rate?: number;
   readonly quietHours?: object;
   readonly fallback?: object;
-  /** The credit reserved for it; enough for everybody if absent. */
+  /** The credit reserved for it; enough for all recipients if absent. */
   readonly reservedMicros?: number;
   /** True if the price of undelivered messages is refunded. */
   readonly refundUndelivered?: boolean;
@@ -59,7 +59,7 @@ export type CampaignStage = {
   last(campaignId: number, destination?: string): Promise<SentMessage>;
   /** Reports that a carrier accepted messages. */
   accept(ids: readonly string[]): Promise<void>;
-  /** Reports that a carrier did not answer. */
+  /** Reports that a carrier did not respond. */
   doubt(ids: readonly string[]): Promise<void>;
   /** Reports that a carrier refused messages. */
   refuse(ids: readonly string[]): Promise<void>;
@@ -95,7 +95,7 @@ export async function openCampaignStage(
     await campaigns.stop();
   }
 
-  /** Network answers are processed in parallel with the steps: what follows from the last answer happens in the second round. */
+  /** Network responses are processed in parallel with the steps: what follows from the last response happens in the second round. */
   async function run(): Promise<void> {
     await runOnce();
     await runOnce();
@@ -136,7 +136,7 @@ export async function openCampaignStage(
       return newest;
     },
     accept: (ids) => settle(ids, { kind: 'accepted', carrierIds: ['x'] }),
-    doubt: (ids) => settle(ids, { kind: 'unknown', text: 'no answer', carrierIds: [] }),
+    doubt: (ids) => settle(ids, { kind: 'unknown', text: 'no response', carrierIds: [] }),
     refuse: (ids) => settle(ids, { kind: 'refused', status: 'REJECTED', code: '8', text: 'no', carrierIds: [] }),
     end: (ids, status, errorCode) =>
       transaction(pool, async (tx) => {
@@ -195,7 +195,7 @@ async function confirm(pool: Pool, accountId: number, settings: Confirmed): Prom
       tx,
       sql`INSERT INTO campaign (account_id, name, status, sending_mode, sms_sender, sms_body, rcs_agent_id,
             rcs_template_id, whatsapp_phone_number_id, whatsapp_template_id, destination_type, numbers,
-            number_countries, number_channels, scheduled_at, ready_to_send, fallback, quiet_hours, rate, purpose, goal,
+            number_countries, number_channels, scheduled_at, ready_to_send, fallback, quiet_hours, rate, purpose, audience,
             reserved_micros, confirmed_at, started_at)
           VALUES (${accountId}, 'Spring', ${minutes === null ? 2 : 1}, ${mode}, 'ACME', ${body}, 'agent', 'template',
             '1', '2', 2, ${[...numbers].sort()}::text[], ${settings.countries ?? numbers.map(() => 'IT')}::text[],

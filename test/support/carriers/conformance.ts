@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Carrier, CarrierHost, Outcome, Receipt, Submission } from '../../../src/channels/carrier.ts';
 
-/** The other end of a carrier, as the suite needs it: it records the submits and answers as instructed. */
+/** The other end of a carrier, as the suite needs it: it records the submits and responds as instructed. */
 export type ConformancePeer = {
-  /** From now on accepts every submit, refuses it permanently, answers "not now", or does not answer. */
+  /** From now on accepts every submit, refuses it permanently, responds "not now", or does not respond. */
   behave(how: 'accept' | 'refuse' | 'busy' | 'silent'): void;
   /** Returns the destinations of the submits that reached the peer, in digits and in order; one entry per submit. */
   seen(): readonly string[];
@@ -107,7 +107,7 @@ export function carrierConformance<Peer extends ConformancePeer>(subject: Confor
       expect(failures).toEqual([]);
     });
 
-    test('the host is told why the peer is unreachable', async () => {
+    test('the host learns why the peer is unreachable', async () => {
       await peer.close();
       carrier.start(host);
       await until('the reason', () => failures.some((reason) => reason.includes('ECONNREFUSED')));
@@ -163,7 +163,7 @@ export function carrierConformance<Peer extends ConformancePeer>(subject: Confor
       expect(await carrier.submit(submissionTo('+351912345678'))).toMatchObject({ kind: 'accepted' });
     });
 
-    test('a message without an answer is unknown, and is never sent a second time', async () => {
+    test('a message without a response is unknown, and is never sent a second time', async () => {
       await up();
       peer.behave('silent');
       const outcomes = await Promise.all(destinations(3).map((each) => carrier.submit(submissionTo(each))));
@@ -195,7 +195,7 @@ export function carrierConformance<Peer extends ConformancePeer>(subject: Confor
       expect(peer.seen()).toEqual([]);
     });
 
-    test('stop leaves no message open: those without an answer at the deadline are unknown', async () => {
+    test('stop leaves no message open: those without a response at the deadline are unknown', async () => {
       await up();
       peer.behave('silent');
       const open = destinations(3).map((each) => carrier.submit(submissionTo(each)));

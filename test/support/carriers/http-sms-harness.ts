@@ -31,7 +31,7 @@ export type HttpBench = {
 };
 
 /**
- * Starts a server that answers messages with `onMessage` and requests that send none (by GET) with 200, and a carrier that has
+ * Starts a server that responds to messages with `onMessage` and requests that send none (by GET) with 200, and a carrier that has
  * found it; both end with the test.
  */
 export async function carrierFacing(
@@ -67,10 +67,10 @@ export async function carrierFacing(
 export const message = (more: Partial<Submission> = {}): Submission =>
   submission({ destination: '+351912345678', sender: 'ACME', body: 'Hi & "bye"', ...more });
 
-/** The answers of a carrier as its documentation shows them. */
+/** The responses of a carrier as its documentation shows them. */
 export type PresetAnswers = {
   readonly settings: { readonly preset: PresetName; readonly account?: string };
-  /** The answer to the n-th message, which has another id than all others. */
+  /** The response to the n-th message, which has another id than all others. */
   accept(n: number): SandboxAnswer;
   readonly refuse: SandboxAnswer;
   readonly busy: SandboxAnswer;
@@ -81,8 +81,8 @@ export type PresetAnswers = {
 };
 
 /**
- * Runs the suite that every carrier must pass for a preset, against a server that answers as documented, and what it must do
- * when a proxy answers for that server.
+ * Runs the suite that every carrier must pass for a preset, against a server that responds as documented, and what it must do
+ * when a proxy responds for that server.
  */
 export function presetConformance(answers: PresetAnswers): void {
   const { settings, accept, refuse, busy, numberIn, keyIn } = answers;

@@ -1,11 +1,11 @@
 /**
- * Answers and callbacks of the real RBM network, as public pages show them. `source` is where each was published: pages of
+ * Responses and callbacks of the real RBM network, as public pages show them. `source` is where each was published: pages of
  * developers.google.com/business-communications/rcs-business-messaging (GOOGLE), or a thread on GitHub. Where a page lists
  * the fields of an event only, the values are ours.
  */
 const GOOGLE = 'developers.google.com/business-communications/rcs-business-messaging';
 
-/** An answer to a message, and the verdict on it. */
+/** A response to a message, and the verdict on it. */
 export type RecordedAnswer = {
   readonly title: string;
   readonly source: string;
@@ -14,7 +14,7 @@ export type RecordedAnswer = {
   readonly verdict: object;
 };
 
-/** Answers to `POST /v1/phones/{number}/agentMessages`. */
+/** Responses to `POST /v1/phones/{number}/agentMessages`. */
 export const ANSWERS: readonly RecordedAnswer[] = [
   {
     title: 'no RCS at this number, or the agent is not launched with its carrier',

@@ -1,12 +1,12 @@
 import { expect } from 'vitest';
 
 /**
- * Answers and callbacks of the real WhatsApp network, as public pages show them. `source` is where each was published:
+ * Responses and callbacks of the real WhatsApp network, as public pages show them. `source` is where each was published:
  * pages of developers.facebook.com/documentation/business-messaging/whatsapp (META), or a thread on GitHub.
  */
 const META = 'developers.facebook.com/documentation/business-messaging/whatsapp';
 
-/** An answer to a message, and what has to become of the message. */
+/** A response to a message, and what has to become of the message. */
 export type RecordedAnswer = {
   readonly title: string;
   readonly source: string;
@@ -18,7 +18,7 @@ export type RecordedAnswer = {
 const error = (more: object): object => ({ error: { type: 'OAuthException', fbtrace_id: 'A', ...more } });
 const data = (details: string): object => ({ error_data: { messaging_product: 'whatsapp', details } });
 
-/** Answers to `POST /{phone number id}/messages`. */
+/** Responses to `POST /{phone number id}/messages`. */
 export const ANSWERS: readonly RecordedAnswer[] = [
   {
     title: 'an accepted message',

@@ -22,9 +22,9 @@ export const retry = (afterMs: number, counts = false, code = 'ESME_RTHROTTLED')
   text: 'later',
 });
 const NOT_SENT = retry(0, false, 'NOT_SENT');
-const STOPPED: Outcome = { kind: 'unknown', text: 'stopped before the answer', carrierIds: [] };
+const STOPPED: Outcome = { kind: 'unknown', text: 'stopped before the response', carrierIds: [] };
 
-/** Creates a carrier in memory that keeps the contract and whose answers the test decides. */
+/** Creates a carrier in memory that keeps the contract and whose responses the test decides. */
 export function createScriptedCarrier({
   window = 10,
   script = ({ messageId }) => accepted(messageId),

@@ -4,7 +4,7 @@ import type { RevocableMessage, Revoke } from '../../../src/messages/next-channe
 export type ScriptedRevoke = Revoke & {
   /** The ids whose revocation was requested, in order. */
   readonly asked: RevocableMessage[];
-  /** The answer of the networks. */
+  /** The response of the networks. */
   answer: boolean | null;
   /** True if this process is connected to them. */
   linked: boolean;

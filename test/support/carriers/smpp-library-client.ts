@@ -32,11 +32,11 @@ export type LibraryClient = {
   /** Sends a request and resolves with the response; rejects when the connection closes first. */
   request(command: string, fields?: Fields): Promise<LibraryPdu>;
   submit(destination: string, fields?: Fields): Promise<LibraryPdu>;
-  /** Requests from the server, in order of arrival; answered with status 0 unless `answerWith` says otherwise. */
+  /** Requests from the server, in order of arrival; acknowledged with status 0 unless `answerWith` gives another. */
   readonly received: LibraryPdu[];
-  /** Returns the status for a request; null for no answer. */
+  /** Returns the status for a request; null for no response. */
   answerWith: (pdu: LibraryPdu) => number | null;
-  /** Answers a request that had no answer. */
+  /** Responds to a request that had no response. */
   answer(pdu: LibraryPdu, status: number): void;
   /** The command names of all received PDUs, responses included. */
   readonly log: string[];
@@ -73,7 +73,7 @@ export async function connectLibrary(port: number, options: Fields = {}): Promis
 
   function request(command: string, fields: Fields = {}): Promise<LibraryPdu> {
     const { promise, resolve, reject } = Promise.withResolvers<LibraryPdu>();
-    void closed.then(() => reject(new Error(`${command}: the connection closed before the answer`)));
+    void closed.then(() => reject(new Error(`${command}: the connection closed before the response`)));
     if (!session.send(new library.PDU(command, fields), resolve)) reject(new Error('the connection is closed'));
     return promise;
   }

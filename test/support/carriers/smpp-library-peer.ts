@@ -28,7 +28,7 @@ const library: Library = createRequire(import.meta.url)('smpp');
 export type LibraryPeer = ConformancePeer & { readonly port: number };
 
 /**
- * Starts a friendly carrier built with the npm package smpp 0.5.1, so that a fault of our own codec cannot hide itself.
+ * Starts a friendly carrier built with the npm package smpp 0.5.1, so that an error of our codec cannot hide itself.
  */
 export async function startLibraryPeer(): Promise<LibraryPeer> {
   const seen: string[] = [];

@@ -17,7 +17,7 @@ export type Link = {
   cut(): void;
 };
 
-/** Returns true when it has handled the request; otherwise the peer answers like a friendly carrier. */
+/** Returns true when it has handled the request; otherwise the peer responds like a friendly carrier. */
 export type Script = (pdu: Pdu, link: Link) => boolean;
 
 export type ScriptedPeer = {
@@ -30,8 +30,8 @@ export type ScriptedPeer = {
 };
 
 /**
- * Starts a carrier for tests on the loopback interface, which is friendly unless the script says otherwise. In contrast
- * to the simulator it has no rules of its own, so that a test can make it break any.
+ * Starts a carrier for tests on the loopback interface, which is friendly unless the script makes it hostile. In contrast
+ * to the simulator it has no rules, so that a test can make it break any.
  */
 export async function startScriptedPeer(
   options: { script?: Script; port?: number; tls?: { key: string; cert: string } } = {},

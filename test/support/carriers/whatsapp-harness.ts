@@ -106,10 +106,10 @@ export const templateTo = (destination: string, more: Partial<Submission> = {}):
 
 type Answering = () => SandboxAnswer | Promise<SandboxAnswer>;
 
-/** The answer to a probe of the API when all is well. */
+/** The response to a probe of the API when all is well. */
 export const THERE: SandboxAnswer = { status: 200, body: { data: [] } };
 
-/** Starts a server at the address of the API that answers messages and probes so, and a carrier that has found it. */
+/** Starts a server at the address of the API that responds so to messages and probes, and a carrier that has found it. */
 export async function carrierFacing(onMessage: Answering, onProbe: Answering = () => THERE): Promise<Carrier> {
   const server = await startServer({
     maxBytes: 10_000,

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Stands for the two scripts of the image postgres:18 that deploy/postgres/start.sh ends in. It does what the image
 # documents, as far as ha.yaml depends on it: an empty PGDATA becomes a database with the owner, the password and the name of
-# the environment, the scripts in INIT_DIR run on it once, in this shell, while nobody else can connect, and then the
+# the environment, the scripts in INIT_DIR run on it once, in this shell, while no other client can connect, and then the
 # command runs, if there is one.
 set -euo pipefail
 

@@ -157,7 +157,7 @@ async function makeContainer(place: Place, name: string, service: Service): Prom
       .map((peer) => addresses.get(peer))
       .join(','),
     PGPORT: String(port),
-    // On a machine of its own, a server would trust clients at 127.0.0.1 and nobody else.
+    // On a separate machine, a server would trust only clients at 127.0.0.1.
     POSTGRES_INITDB_ARGS: `--auth-host=scram-sha-256 --set=unix_socket_directories=${sockets}`,
   };
   const start = (...args: readonly string[]): Run => {

@@ -11,7 +11,7 @@ const NOT_NOW = Buffer.from('SFATAL\0VFATAL\0C57P03\0Mthe server is not running\
 
 /**
  * Passes connections on to a server, and makes its version 15 on the way: pg_basebackup refuses servers that are newer than
- * itself, although the protocol of copies is the same from 15 to 18. While there is no server, clients are told so.
+ * itself, although the protocol of copies is the same from 15 to 18. While there is no server, clients get an error that states it.
  */
 export async function startVersionProxy(address: string, port: number, target: number): Promise<AsyncDisposable> {
   const sockets = new Set<net.Socket>();

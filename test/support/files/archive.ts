@@ -1,6 +1,6 @@
 import { crc32, deflateRawSync } from 'node:zlib';
 
-/** A file of an archive. Its directory entry claims the other fields in place of the true values. */
+/** A file of an archive. Its directory entry claims the other fields instead of the true values. */
 export type PackedFile = {
   readonly name: string;
   readonly content: Buffer;

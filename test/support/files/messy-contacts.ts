@@ -9,7 +9,7 @@ export type MessyFile = { readonly bytes: Buffer; readonly rows: number; readonl
 /**
  * Makes a file of Italian customers as a spreadsheet exports it: Windows-1252, semicolons, one column of whole names,
  * national numbers in many notations, some with the country code but no plus, some with remarks, some rows twice, some
- * bad mail addresses, and about one row in a hundred whose number nobody can read. The same seed makes the same file.
+ * bad mail addresses, and about one row in a hundred whose number is unreadable. The same seed makes the same file.
  */
 export function makeMessyContacts(rows: number, seed: number): MessyFile {
   const random = createRandom(seed).next;

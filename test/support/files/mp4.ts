@@ -24,7 +24,7 @@ export type Mp4Options = {
   /** Turned a quarter to the right, as phones record it. */
   readonly turned?: boolean;
   readonly handler?: string;
-  /** The claimed position of the frames, in place of the true one. */
+  /** The claimed position of the frames, instead of the true one. */
   readonly offset?: number;
   readonly frames?: number;
   /** More boxes for the header. */

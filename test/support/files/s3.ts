@@ -24,7 +24,7 @@ const REGION = 'us-east-1';
 const BUCKET = 'files';
 
 /**
- * Starts a server that speaks the S3 protocol, with a folder and a bucket of its own. It refuses each request that the
+ * Starts a server that speaks the S3 protocol, with its own folder and bucket. It refuses each request that the
  * owner has not signed.
  */
 export async function startS3(): Promise<S3Server> {

@@ -1,4 +1,4 @@
-/** The part of the package that tests use; it has no types of its own. */
+/** The part of the package that tests use; it brings no types. */
 declare module 's3rver' {
   export default class S3rver {
     constructor(options: {

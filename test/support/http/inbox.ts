@@ -46,7 +46,7 @@ export type TestInbox = AsyncDisposable & {
   another(): Promise<{ readonly app: App; close(): Promise<void> }>;
 };
 
-/** Opens the inbox with its routes on a database of its own. Messages cost nothing and are sent over connection 1. */
+/** Opens the inbox with its routes on a separate database. Messages cost nothing and are sent over connection 1. */
 export async function openTestInbox(): Promise<TestInbox> {
   const database = await createTestDatabase();
   const { pool } = database;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** Returns the addresses of a name; empty if the name does not exist, undefined for no answer. */
+/** Returns the addresses of a name; empty if the name does not exist, undefined for no response. */
 export type Zone = (name: string) => readonly string[] | 'silence';
 
 /** Returns the texts of the TXT records of a name. */

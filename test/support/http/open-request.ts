@@ -5,7 +5,7 @@ import net from 'node:net';
 export type OpenRequest = {
   /** Sends more. */
   send(bytes: string | Buffer): void;
-  /** Resolves with the status of the first answer; rejects if the server closes the connection without one. */
+  /** Resolves with the status of the first response; rejects if the server closes the connection without one. */
   status(): Promise<number>;
   /** Resolves with everything that came back, once the server has closed the connection. */
   end(): Promise<string>;
@@ -28,7 +28,7 @@ export async function openRequest(port: number, bytes = '', from = '127.0.0.1'):
   };
   const close = (): void => {
     isClosed = true;
-    status.reject(new Error('the connection was closed without an answer'));
+    status.reject(new Error('the connection was closed without a response'));
     end.resolve(answer);
   };
   socket

@@ -8,7 +8,7 @@ export type OperatorApi = {
   readonly username: string;
   /** Sends a request; `path` is relative to /api/operator/v1. */
   request(method: string, path: string, body?: object, headers?: RequestOptions['headers']): Promise<Answer>;
-  /** Sends a request and returns the body of a 2xx answer; throws on any other. */
+  /** Sends a request and returns the body of a 2xx response; throws on any other. */
   ask<T = Record<string, unknown>>(method: string, path: string, body?: object): Promise<T>;
 };
 
@@ -30,7 +30,7 @@ export async function openOperatorApi({ pool, clientOf }: TestProgram): Promise<
     async ask<T>(method: string, path: string, body?: object) {
       const answer = await request(method, path, body);
       if (answer.status >= 300)
-        throw new Error(`${method} ${path} answers ${answer.status}: ${JSON.stringify(answer.body)}`);
+        throw new Error(`${method} ${path} returns ${answer.status}: ${JSON.stringify(answer.body)}`);
       return answer.body as T;
     },
   };

@@ -22,7 +22,7 @@ const base64url = (bytes: Uint8Array): string => Buffer.from(bytes).toString('ba
 const sha256 = (data: string | Buffer): Buffer => createHash('sha256').update(data).digest();
 
 /**
- * An authenticator in software with one passkey, behind a browser that is at `origin`: it answers options of the server
+ * An authenticator in software with one passkey, behind a browser that is at `origin`: it processes options of the server
  * as `navigator.credentials` does, or with a fault.
  */
 export function createAuthenticator(origin: string) {

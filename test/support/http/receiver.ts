@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
-import { createServer as createDoor, type Socket } from 'node:net';
+import { createServer as createListener, type Socket } from 'node:net';
 import { until } from '../until.ts';
 import { TEST_CERT, TEST_KEY } from './certificate.ts';
 
@@ -37,17 +37,17 @@ export type Receiver = AsyncDisposable & {
   readonly requests: readonly Received[];
   /** The number of connections that were ever made to it. */
   readonly connections: () => number;
-  /** Sets the answers from now on; by default 200 without a body. */
+  /** Sets the responses from now on; by default 200 without a body. */
   answer(answer: ReceiverAnswer | ((request: Received) => ReceiverAnswer)): void;
   /** Resolves with the first `count` requests, as soon as there are as many. */
   received(count: number): Promise<readonly Received[]>;
 };
 
 /**
- * Starts an HTTPS server on this machine that records requests and answers as instructed, however badly.
+ * Starts an HTTPS server on this machine that records requests and responds as instructed, however badly.
  *
- * @param options.ports the number of ports to listen on; to clients that keep connections, each is a server of its own
- * @param options.records whether `requests` has them; false for runs of hours, whose answers count what they need
+ * @param options.ports the number of ports to listen on; to clients that keep connections, each is a separate server
+ * @param options.records whether `requests` has them; false for runs of hours, whose responses count what they need
  */
 export async function startReceiver(options: { ports?: number; records?: boolean } = {}): Promise<Receiver> {
   const requests: Received[] = [];
@@ -62,7 +62,7 @@ export async function startReceiver(options: { ports?: number; records?: boolean
       reply(response, answerTo(received));
     });
   });
-  const doors = await Promise.all(
+  const listeners = await Promise.all(
     Array.from({ length: options.ports ?? 1 }, () =>
       listen((socket) => {
         connections++;
@@ -70,7 +70,7 @@ export async function startReceiver(options: { ports?: number; records?: boolean
       }),
     ),
   );
-  const ports = doors.map((door) => door.port);
+  const ports = listeners.map((listener) => listener.port);
   const [port = 0] = ports;
   return {
     port,
@@ -86,7 +86,7 @@ export async function startReceiver(options: { ports?: number; records?: boolean
       return requests.slice(0, count);
     },
     async [Symbol.asyncDispose]() {
-      await Promise.all(doors.map((door) => door.close()));
+      await Promise.all(listeners.map((listener) => listener.close()));
     },
   };
 }
@@ -94,21 +94,21 @@ export async function startReceiver(options: { ports?: number; records?: boolean
 /** Listens on a free port and serves what connects. */
 async function listen(onSocket: (socket: Socket) => void) {
   const sockets = new Set<Socket>();
-  const door = createDoor((socket) => {
+  const listener = createListener((socket) => {
     sockets.add(socket);
     socket.on('error', () => undefined).once('close', () => sockets.delete(socket));
     onSocket(socket);
   });
-  door.listen(0, '127.0.0.1');
-  await once(door, 'listening');
-  const address = door.address();
+  listener.listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  const address = listener.address();
   if (address === null || typeof address === 'string') throw new Error('expected a TCP address');
   return {
     port: address.port,
     async close() {
-      door.close();
+      listener.close();
       for (const socket of sockets) socket.destroy();
-      await once(door, 'close');
+      await once(listener, 'close');
     },
   };
 }
@@ -180,8 +180,8 @@ const MANNERS = {
     response.socket?.write(head(''));
     writeEndlessly(response, HEADER, 0);
   },
-  /** Endless interim answers. */
-  'interim answers': (response) => writeEndlessly(response, INTERIM, 0),
+  /** Endless interim responses. */
+  'interim responses': (response) => writeEndlessly(response, INTERIM, 0),
   /** One byte of a body, and then endless chunk extensions. */
   'chunk extensions': (response) => {
     response.socket?.write(head('Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n1;'));

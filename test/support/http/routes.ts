@@ -26,13 +26,13 @@ type Options = {
   /** Dependencies of the routes besides the database and its accounts. */
   readonly deps?: Partial<ApiDeps>;
   readonly account?: AccountSettings;
-  readonly stranger?: AccountSettings;
+  readonly otherAccount?: AccountSettings;
 };
 
 /**
- * Serves these routes alone, for anybody with credentials, on a database of their own with two accounts:
+ * Serves these routes alone, for all credentials, on a separate database with two accounts:
  *
- *     const { account, stranger, get, ...routes } = await openRoutes([auditRoutes]);
+ *     const { account, otherAccount, get, ...routes } = await openRoutes([auditRoutes]);
  *     afterAll(() => routes[Symbol.asyncDispose]());
  */
 export async function openRoutes(routes: readonly Routes[], options: Options = {}) {
@@ -42,18 +42,18 @@ export async function openRoutes(routes: readonly Routes[], options: Options = {
   const { authenticate, checkPassword, close } = createAuthenticator({ pool, log: silentLog });
   const app = serveRoutes(routes, apiDeps({ pool, authenticate, checkPassword, ...deps }));
 
-  /** Creates an account without limits on its sends, unless the settings say otherwise. */
+  /** Creates an account without limits on its sends, unless the settings set some. */
   const newAccount = (settings: AccountSettings = {}) =>
     createAccount(pool, { name: 'Acme', plan: 'unlimited', ratePerMinute: 0, ...settings });
   const account = await newAccount(options.account);
-  const stranger = await newAccount({ name: 'Stranger', ...options.stranger });
+  const otherAccount = await newAccount({ name: 'Neighbour', ...options.otherAccount });
 
   const dispose = async (): Promise<void> => {
     await Promise.all([app.close(), close()]);
     await database[Symbol.asyncDispose]();
   };
   const requests = requestsTo(app, base, account.apiKey);
-  return { database, pool, app, account, stranger, newAccount, ...requests, [Symbol.asyncDispose]: dispose };
+  return { database, pool, app, account, otherAccount, newAccount, ...requests, [Symbol.asyncDispose]: dispose };
 }
 
 /** Creates an app with these routes alone, behind the program's common hooks. */
@@ -78,7 +78,7 @@ export async function newKey(
 }
 
 function requestsTo(app: App, base: string, apiKey: string) {
-  /** Sends a request; `as` is an API key or a Basic header. The body of an empty answer is null. */
+  /** Sends a request; `as` is an API key or a Basic header. The body of an empty response is null. */
   async function call(method: Method, path: string, body?: object, as = apiKey) {
     const headers = as.startsWith('Basic ') ? { authorization: as } : { 'x-api-key': as };
     const answer = await app.inject({ method, url: `${base}${path}`, headers, ...(body && { payload: body }) });

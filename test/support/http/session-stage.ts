@@ -99,11 +99,11 @@ function stageOn(database: TestDatabase, authenticator: Authenticator, app: App)
     return { status: answer.statusCode, headers: answer.headers, body: isJson ? answer.json() : answer.body };
   }
 
-  /** Signs a person in at our pages and returns their browser. Throws the answer if it fails. */
+  /** Signs a person in at our pages and returns their browser. Throws the response if it fails. */
   async function signIn({ username, password }: Pick<Person, 'username' | 'password'>, more: Sending = {}) {
     const headers = { ...OWN_PAGES, ...more.headers };
     const answer = await call('POST', SESSION, { ...more, body: { username, password }, headers });
-    if (answer.status !== 200) throw new Error(`answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+    if (answer.status !== 200) throw new Error(`returned ${answer.status}: ${JSON.stringify(answer.body)}`);
     const setCookie = String(answer.headers['set-cookie']);
     const cookie = setCookie.split(';')[0] ?? '';
     const ask = (method: Method, url: string, body?: object) =>

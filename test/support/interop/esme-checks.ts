@@ -101,7 +101,7 @@ export const ESME_CHECKS: Checks<EsmePeer> = {
     await using link = await connect(peer);
     await link.session.send('351912345671', 'Hello');
     await until('the receipt', () => link.session.delivered().includes('351912345671'));
-    return 'DELIVRD, answered';
+    return 'DELIVRD, acknowledged';
   },
 
   'long messages': async (peer) => {
@@ -143,7 +143,7 @@ export const ESME_CHECKS: Checks<EsmePeer> = {
     await using link = await connect(peer, { enquireMs: 200 });
     await until('answers', () => link.relay.count('client', COMMAND.enquire_link_resp) >= 3);
     await sendAndSee(link, '351912345674', 'Hello');
-    return 'answered, and the session stayed';
+    return 'acknowledged, and the session stayed';
   },
 
   reconnect: async (peer) => {
@@ -162,6 +162,6 @@ export const ESME_CHECKS: Checks<EsmePeer> = {
     await link.session.close();
     await until('unbind', () => link.relay.count('client', COMMAND.unbind) === 1);
     await until('unbind_resp', () => link.relay.count('server', COMMAND.unbind_resp) === 1);
-    return 'answered with unbind_resp';
+    return 'acknowledged with unbind_resp';
   },
 };

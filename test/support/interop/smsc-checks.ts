@@ -101,7 +101,7 @@ export const SMSC_CHECKS: Checks<SmscPeer> = {
     await using link = await connect(peer);
     const text = `${SHORT}, € 5 [a] ${Date.now()}`;
     const [id] = idsOf(await link.send(text));
-    ensure(id !== undefined && id !== '', 'the answer has no message id');
+    ensure(id !== undefined && id !== '', 'the response has no message id');
     if (peer.texts) await until('the text', () => peer.texts?.().includes(text));
     return peer.texts ? 'the text arrived as it was' : `id ${id}`;
   },
@@ -111,8 +111,8 @@ export const SMSC_CHECKS: Checks<SmscPeer> = {
     await using link = await connect(peer);
     const [id = ''] = idsOf(await link.send(SHORT));
     await until(`a receipt for ${id}`, () => link.receipts.some((receipt) => matches(receipt, id)));
-    await until('its answer', () => link.relay.count('client', COMMAND.deliver_sm_resp) > 0);
-    return `${link.receipts.find((receipt) => matches(receipt, id))?.state}, answered`;
+    await until('its response', () => link.relay.count('client', COMMAND.deliver_sm_resp) > 0);
+    return `${link.receipts.find((receipt) => matches(receipt, id))?.state}, acknowledged`;
   },
 
   'long messages': async (peer) => {
@@ -158,10 +158,10 @@ export const SMSC_CHECKS: Checks<SmscPeer> = {
 
   enquire_link: async (peer) => {
     await using link = await connect(peer, { enquireSeconds: 0.3 });
-    await until('answers to enquire_link', () => link.relay.count('server', COMMAND.enquire_link_resp) >= 3);
+    await until('responses to enquire_link', () => link.relay.count('server', COMMAND.enquire_link_resp) >= 3);
     ensure(link.bindsUp() === 1, 'the bind was lost');
     idsOf(await link.send(SHORT));
-    return 'answered, and the bind stayed';
+    return 'acknowledged, and the bind stayed';
   },
 
   reconnect: async (peer) => {
@@ -179,7 +179,7 @@ export const SMSC_CHECKS: Checks<SmscPeer> = {
     await link.stop();
     ensure(link.relay.count('client', COMMAND.unbind) === 1, 'we sent no unbind');
     await until('unbind_resp', () => link.relay.count('server', COMMAND.unbind_resp) === 1);
-    return 'answered with unbind_resp';
+    return 'acknowledged with unbind_resp';
   },
 };
 

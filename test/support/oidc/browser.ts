@@ -19,7 +19,7 @@ export async function followTo(end: string, url: string): Promise<URL> {
       cookies.set(pair.slice(0, equals), pair.slice(equals + 1));
     }
     const location = answer.headers.get('location');
-    if (location === null) throw new Error(`${next} answered ${answer.status}: ${await answer.text()}`);
+    if (location === null) throw new Error(`${next} returned ${answer.status}: ${await answer.text()}`);
     await answer.body?.cancel();
     next = new URL(location, next).href;
   }

@@ -38,7 +38,7 @@ type Key = { readonly pem: string; readonly jwk: JWK };
 
 /**
  * Starts a real OpenID Connect provider on this machine, over HTTPS with `TEST_CERT`, that knows one client. Until
- * `register`, it sends nobody back.
+ * `register`, it sends no user back.
  */
 export async function startProvider(): Promise<TestProvider> {
   const server = https.createServer({ cert: TEST_CERT, key: TEST_KEY }, (request, response) => {
@@ -139,7 +139,7 @@ async function interact(
   );
 }
 
-/** Rewrites the ID token in the answer that this response will be. */
+/** Rewrites the ID token in the JSON of this response. */
 function forgeTokens(response: ServerResponse, forge: (token: Token) => void, key: Key): void {
   rewrite(response, (body) => {
     const answer = JSON.parse(body);

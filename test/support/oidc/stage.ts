@@ -16,7 +16,7 @@ const SETTINGS = `${PG}/account/single-sign-on`;
 
 type Asking = { readonly body?: object; readonly cookie?: string; readonly key?: string; readonly from?: string };
 
-/** Settings that let everybody of example.com in, as viewers. */
+/** Settings that let every user of example.com in, as a viewer. */
 export const settingsFor = (issuer: string) => ({
   shortName: 'acme',
   enabled: true,
@@ -57,7 +57,7 @@ export async function openSignOnStage(environment: Readonly<Record<string, strin
   });
 
   let browsers = 0;
-  /** Each browser has an address of its own, so that the limits of one do not meet another. */
+  /** Each browser has its own address, so that the limits of one do not meet another. */
   const newAddress = (): string => {
     browsers += 1;
     return `198.51.${Math.floor(browsers / 200)}.${(browsers % 200) + 1}`;
@@ -91,7 +91,7 @@ export async function openSignOnStage(environment: Readonly<Record<string, strin
   /** Begins a sign-in with the company and follows the browser to the provider and back; returns what it comes with. */
   async function begin(company = 'acme', next?: string) {
     const begun = await ask('POST', `${PG}/session/single-sign-on`, { body: { company, ...(next && { next }) } });
-    if (begun.status !== 200) throw new Error(`answered ${begun.status}: ${JSON.stringify(begun.body)}`);
+    if (begun.status !== 200) throw new Error(`returned ${begun.status}: ${JSON.stringify(begun.body)}`);
     return comeBack(begun);
   }
 
@@ -131,7 +131,7 @@ export async function openSignOnStage(environment: Readonly<Record<string, strin
   }
   provider.register((await read()).redirectUri);
 
-  /** Returns the session of the cookies that an answer has set. */
+  /** Returns the session of the cookies that a response has set. */
   const sessionOf = (answer: { readonly cookies: readonly string[] }) =>
     ask('GET', `${PG}/session`, {
       cookie: answer.cookies.filter((pair) => pair.startsWith('__Host-heliograph=')).join('; '),

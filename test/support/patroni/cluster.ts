@@ -30,7 +30,7 @@ export type PatroniNode = {
   /** Cuts Patroni off from etcd; `reconnect` ends that. */
   cutOff(): void;
   reconnect(): void;
-  /** Asks Patroni for the members, as it sees them. Rejects if it does not answer. */
+  /** Asks Patroni for the members, as it sees them. Rejects if it does not respond. */
   members(): Promise<Member[]>;
   /** Makes a standby the primary, by request and in order. */
   switchTo(candidate: PatroniNode): Promise<void>;

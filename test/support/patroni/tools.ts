@@ -25,7 +25,7 @@ printf 'Latest checkpoint location: %X/%X\\n' "$(number 36 4)" "$(number 32 4)"
 echo "Latest checkpoint's TimeLineID: $(number 48 4)"
 `;
 
-/** Answers as \`pg_isready\` does, by what the server writes into its pid file. */
+/** Behaves as \`pg_isready\` does, by what the server writes into its pid file. */
 const isReady = (dataDir: string): string => `#!/bin/sh
 pid=$(sed -n 1p ${dataDir}/postmaster.pid 2> /dev/null) && kill -0 "$pid" 2> /dev/null || exit 2
 [ "$(sed -n 8p ${dataDir}/postmaster.pid | tr -d ' ')" = ready ] || exit 1

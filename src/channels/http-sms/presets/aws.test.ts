@@ -71,7 +71,7 @@ test.each([
   [error('ResourceNotFoundException'), { kind: 'refused', elsewhere: true }],
   [error('AccessDeniedException'), { kind: 'retry', counts: false, text: 'An error' }],
   [{ status: 500, body: { __type: 'InternalServerException' } }, { kind: 'unknown' }],
-])('answer %#: %j', async (got, outcome) => {
+])('response %#: %j', async (got, outcome) => {
   const { carrier } = await carrierFacing(SETTINGS, () => got);
   expect(await carrier.submit(message())).toMatchObject(outcome);
 });

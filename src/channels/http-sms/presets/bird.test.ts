@@ -51,7 +51,7 @@ test.each([
   [error(402, 'InsufficientBalance'), { kind: 'retry', counts: false }],
   [error(401, 'Unauthorized'), { kind: 'retry', counts: false }],
   [error(502, 'BadGateway'), { kind: 'unknown' }],
-])('answer %#: %j', async (got, outcome) => {
+])('response %#: %j', async (got, outcome) => {
   const { carrier } = await carrierFacing(SETTINGS, () => got);
   expect(await carrier.submit(message())).toMatchObject(outcome);
 });

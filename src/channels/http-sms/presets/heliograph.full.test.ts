@@ -60,7 +60,7 @@ test.each([
     { status: 409, headers: { 'retry-after': '1' }, body: {} },
     { kind: 'retry', counts: true },
   ],
-])('answer %#: %j', async (got, outcome) => {
+])('response %#: %j', async (got, outcome) => {
   const { carrier } = await carrierFacing(SETTINGS, () => got);
   expect(await carrier.submit(message())).toMatchObject(outcome);
 });

@@ -85,7 +85,7 @@ test.each([
     { status: 401, body: { errorCode: 'E401' } },
     { kind: 'retry', counts: false, code: 'E401' },
   ],
-])('answer %#: %j', async (got, outcome) => {
+])('response %#: %j', async (got, outcome) => {
   const { carrier } = await carrierFacing(SETTINGS, () => got);
   expect(await carrier.submit(message())).toMatchObject(outcome);
 });

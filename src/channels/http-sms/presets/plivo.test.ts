@@ -48,7 +48,7 @@ test.each([
     { kind: 'retry', counts: false },
   ],
   [{ status: 500, body: '' }, { kind: 'unknown' }],
-])('answer %#: %j', async (got, outcome) => {
+])('response %#: %j', async (got, outcome) => {
   const { carrier } = await carrierFacing(SETTINGS, () => got);
   expect(await carrier.submit(message())).toMatchObject(outcome);
 });

@@ -58,7 +58,7 @@ test.each([
   [error(403, 'missing_callback_url', 'No callback URL is registered'), { kind: 'refused', elsewhere: true }],
   [error(401, 'unauthorized', 'No access'), { kind: 'retry', counts: false, code: 'unauthorized' }],
   [{ status: 503, body: '' }, { kind: 'unknown' }],
-])('answer %#: %j', async (got, outcome) => {
+])('response %#: %j', async (got, outcome) => {
   const { carrier } = await carrierFacing(SETTINGS, () => got);
   expect(await carrier.submit(message())).toMatchObject(outcome);
 });

@@ -62,7 +62,7 @@ test.each([
   [error(429, '40333'), { kind: 'retry', counts: false, code: '40333' }],
   [error(401, '10009'), { kind: 'retry', counts: false }],
   [error(500, '10007'), { kind: 'unknown' }],
-])('answer %#: %j', async (got, outcome) => {
+])('response %#: %j', async (got, outcome) => {
   const { carrier } = await carrierFacing(SETTINGS, () => got);
   expect(await carrier.submit(message())).toMatchObject(outcome);
 });

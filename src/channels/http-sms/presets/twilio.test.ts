@@ -72,7 +72,7 @@ test.each([
   [error(400, 21_611), { kind: 'retry', counts: false }],
   [error(401, 20_003), { kind: 'retry', counts: false, code: '20003' }],
   [error(500, 20_500), { kind: 'unknown' }],
-])('answer %#: %j', async (got, outcome) => {
+])('response %#: %j', async (got, outcome) => {
   const { carrier } = await carrierFacing(SETTINGS, () => got);
   expect(await carrier.submit(message())).toMatchObject(outcome);
 });

@@ -67,7 +67,7 @@ test.each([
   [error('5', 'Internal Error'), { kind: 'unknown' }],
   [error('4', 'Bad Credentials'), { kind: 'retry', counts: false, code: '4' }],
   [error('9', 'Quota Exceeded - rejected'), { kind: 'retry', counts: false }],
-])('answer %#: %j', async (got, outcome) => {
+])('response %#: %j', async (got, outcome) => {
   const { carrier } = await carrierFacing(SETTINGS, () => got);
   expect(await carrier.submit(message())).toMatchObject(outcome);
 });

@@ -101,7 +101,7 @@ export const MESSAGES: readonly Step[] = [
   step('exportDeliveryReports'),
   step('findExport', { path: EXPORT, until: { isAvailableForDownload: [true] } }),
   step('listExports', { query: { limit: 1 } }),
-  step('downloadExport', { path: EXPORT, url: from('findExport.downloadUrl'), as: 'nobody' }),
+  step('downloadExport', { path: EXPORT, url: from('findExport.downloadUrl'), as: 'anonymous' }),
   step('repeatExport', { path: EXPORT, status: 400, because: 'the file of a new export is still available' }),
   step('deleteExport', { path: EXPORT }),
 
@@ -116,7 +116,7 @@ export const MESSAGES: readonly Step[] = [
   step('downloadMedia', {
     path: { mediaKey: from('uploadMedia.url', keyOf) },
     url: from('uploadMedia.url'),
-    as: 'nobody',
+    as: 'anonymous',
   }),
   step('revokeMediaLinks', { path: MEDIA }),
   step('deleteMedia', { path: MEDIA }),

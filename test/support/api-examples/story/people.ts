@@ -77,7 +77,7 @@ export const PEOPLE: readonly Step[] = [
   step('confirmCampaign', { name: 'later confirmed', path: LATER }),
   step('applyToCampaign', { path: LATER }),
   step('deleteCampaign', { name: 'later deleted', path: LATER }),
-  // It reaches nobody: for numbers that end in 9901, the sandbox sends a receipt of failure.
+  // It reaches no recipient: for numbers that end in 9901, the sandbox sends a receipt of failure.
   step('createCampaign', {
     name: 'failing',
     body: { contactListIds: [], destinations: ['+393331239901'], readyToSend: true },

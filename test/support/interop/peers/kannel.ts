@@ -118,7 +118,7 @@ export const KANNEL: EsmePeer = {
         const coding = /^[\x20-\x7e€\n]*$/.test(text) ? '0' : '2';
         const query = new URLSearchParams({ ...user, coding, 'dlr-mask': '31', 'dlr-url': report });
         const response = await fetch(`${kannel.sendUrl}?${query}`);
-        if (response.status !== 202) throw new Error(`Kannel answered ${response.status}: ${await response.text()}`);
+        if (response.status !== 202) throw new Error(`Kannel returned ${response.status}: ${await response.text()}`);
         await response.body?.cancel();
       },
       delivered: () => delivered,

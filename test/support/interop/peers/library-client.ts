@@ -22,7 +22,7 @@ export const LIBRARY_CLIENT: EsmePeer = {
       const { command_status } = await client.submit(destination, { short_message, ...fields });
       open -= 1;
       if (command_status === ESME_RTHROTTLED) return submit(destination, short_message, fields);
-      ensure(command_status === 0, `submit_sm was answered with ${command_status}`);
+      ensure(command_status === 0, `submit_sm got ${command_status}`);
     }
     return {
       async send(destination, text) {

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { accepted, createScriptedCarrier, retry } from '../../test/support/carriers/scripted-carrier.ts';
-import { createTally, tallied } from './connection-store.ts';
+import { createOutcomeCounter, counting } from './connection-store.ts';
 
 const at = new Date('2026-03-01T12:00:00Z');
 const refused = (text: string) =>
   ({ kind: 'refused', status: 'REJECTED', code: 'ESME_RINVDSTADR', text, carrierIds: [] }) as const;
 
 test('outcomes are counted by kind, and accepted messages are counted once', () => {
-  const tally = createTally(() => at);
+  const outcomes = createOutcomeCounter(() => at);
   for (const outcome of [
     accepted('1'),
     accepted('2'),
@@ -15,8 +15,8 @@ test('outcomes are counted by kind, and accepted messages are counted once', () 
     retry(10),
     { kind: 'unknown', text: 'cut', carrierIds: [] },
   ] as const)
-    tally.record(outcome);
-  expect(tally.take()).toMatchObject({
+    outcomes.record(outcome);
+  expect(outcomes.take()).toMatchObject({
     accepted: 2,
     refused: 1,
     retried: 1,
@@ -24,7 +24,7 @@ test('outcomes are counted by kind, and accepted messages are counted once', () 
     lastError: 'cut',
     lastErrorAt: at,
   });
-  expect(tally.take()).toMatchObject({
+  expect(outcomes.take()).toMatchObject({
     accepted: 0,
     refused: 0,
     retried: 0,
@@ -34,18 +34,18 @@ test('outcomes are counted by kind, and accepted messages are counted once', () 
   });
 });
 
-test('a link without room does not count as an answer, and numbers in answers are masked', () => {
-  const tally = createTally(() => at);
-  tally.record(retry(0, false, 'NOT_SENT'));
-  expect(tally.take()).toMatchObject({ retried: 0, lastError: null, lastErrorAt: null });
-  tally.record(refused('+393331234567 is barred'));
-  expect(tally.take().lastError).toBe('ESME_RINVDSTADR +39333*****67 is barred');
+test('a link without room does not count as a response, and numbers in responses are masked', () => {
+  const outcomes = createOutcomeCounter(() => at);
+  outcomes.record(retry(0, false, 'NOT_SENT'));
+  expect(outcomes.take()).toMatchObject({ retried: 0, lastError: null, lastErrorAt: null });
+  outcomes.record(refused('+393331234567 is barred'));
+  expect(outcomes.take().lastError).toBe('ESME_RINVDSTADR +39333*****67 is barred');
 });
 
 test('a carrier whose outcomes are counted works as before', async () => {
-  const tally = createTally(() => at);
+  const outcomes = createOutcomeCounter(() => at);
   const carrier = createScriptedCarrier();
-  const counted = tallied(carrier, tally);
+  const counted = counting(carrier, outcomes);
   expect(counted.room()).toBe(carrier.room());
   const submission = {
     messageId: 'm',
@@ -56,5 +56,5 @@ test('a carrier whose outcomes are counted works as before', async () => {
     wantReceipt: true,
   };
   expect(await counted.submit(submission)).toEqual(accepted('m'));
-  expect(tally.take().accepted).toBe(1);
+  expect(outcomes.take().accepted).toBe(1);
 });

@@ -18,7 +18,7 @@ declare module 'fastify' {
      * route that takes a body without credentials. The response to such a request names only its first error, its body
      * has a small share of the memory, and its failures count against its address.
      */
-    stranger?: boolean;
+    unauthenticated?: boolean;
     /**
      * Returns true if the caller of such a route has proven itself before, from this address. Its failures do not lock
      * it out.
@@ -35,7 +35,7 @@ declare module 'fastify' {
  * Maximum size of a body on a route that needs no credentials, unless it sets its own `bodyLimit`: enough for a name, a
  * password and a token.
  */
-export const DOOR_BODY_BYTES = 4096;
+export const UNAUTHENTICATED_BODY_BYTES = 4096;
 
 /** Failures at one route from one address. All of them may happen in one second. */
 const RATE: Rate = { perMinute: 120, perSecond: 120 };
@@ -50,18 +50,18 @@ const FAILURES: ReadonlySet<number> = new Set([400, 401, 403, 404, 408, 413, 415
  * Marks every route that takes a body without credentials as one for unauthenticated clients, and limits that body.
  * Call it before the routes are registered.
  */
-export function guardDoors(app: App): void {
+export function markUnauthenticatedRoutes(app: App): void {
   app.addHook('onRoute', (route) => {
-    if (!isDoor(route)) return;
-    route.bodyLimit ??= DOOR_BODY_BYTES;
-    route.config = { stranger: true, ...route.config };
+    if (!takesUnauthenticatedBody(route)) return;
+    route.bodyLimit ??= UNAUTHENTICATED_BODY_BYTES;
+    route.config = { unauthenticated: true, ...route.config };
   });
 }
 
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** Returns true if a route needs no credentials, and may have a body. */
-function isDoor({ method, schema }: RouteOptions): boolean {
+function takesUnauthenticatedBody({ method, schema }: RouteOptions): boolean {
   const security: unknown = schema && 'security' in schema ? schema.security : undefined;
   return Array.isArray(security) && security.length === 0 && ![method].flat().every((each) => SAFE.has(each));
 }
@@ -81,7 +81,7 @@ export function limitFailures(app: App, count: (bound: Refusal) => void): void {
   const limiter = createRateLimiter();
   app.decorateRequest('countsFailure', false);
   app.addHook('onRequest', (request, _reply, done) => {
-    if (optionsOf(request).config.stranger !== true) return done();
+    if (optionsOf(request).config.unauthenticated !== true) return done();
     const verdict = limiter.peek(nameOf(request), RATE);
     if (verdict.allowed || isKnownCaller(request)) {
       request.countsFailure = true;

@@ -78,12 +78,12 @@ const postGenuine = (from: string): Promise<number> => post(from, signatureOf(CA
 const postForged = (from: string): Promise<number> => post(from, signatureOf(CALLBACK, 'another secret'));
 
 test('forged callbacks use up the failures of an address, but do not keep out a carrier that is known from there', async () => {
-  const [stranger, shared, other] = ['127.0.0.21', '127.0.0.22', '127.0.0.23'] as const;
+  const [forger, shared, other] = ['127.0.0.21', '127.0.0.22', '127.0.0.23'] as const;
   expect(await postGenuine(shared)).toBe(200);
-  for (const from of [stranger, shared]) {
+  for (const from of [forger, shared]) {
     for (let n = 0; n < 120; n++) expect(await postForged(from)).toBe(401);
   }
-  expect(await postForged(stranger)).toBe(429);
+  expect(await postForged(forger)).toBe(429);
   expect(await postGenuine(shared)).toBe(200);
   expect(await postGenuine(other)).toBe(200);
 });

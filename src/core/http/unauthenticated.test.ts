@@ -6,25 +6,25 @@ import { openRequest } from '../../../test/support/http/open-request.ts';
 import { AppError } from '../errors.ts';
 import { authentication } from './auth.ts';
 import { createServer } from './server.ts';
-import { DOOR_BODY_BYTES } from './strangers.ts';
+import { UNAUTHENTICATED_BODY_BYTES } from './unauthenticated.ts';
 
 const KEY = 'right';
 const actor = { accountId: 1 };
 
-/** A server with two doors, a callback that knows one address, and a route for customers. */
+/** A server with two routes without credentials, a callback that knows one address, and a route for customers. */
 async function guardedServer() {
   const deps = apiDeps();
   const app = createServer(deps);
   const security = { security: [] };
   const body = Type.Object({ name: Type.String() });
-  app.post('/door', { schema: { ...security, body } }, ({ body: { name } }) => {
+  app.post('/open', { schema: { ...security, body } }, ({ body: { name } }) => {
     if (name === 'known') return { ok: true };
     throw new AppError('unauthenticated', { headers: { 'x-ratelimit-limit': '60' } });
   });
   const twoFields = Type.Object({ name: Type.String(), count: Type.Integer() });
-  app.post('/two-fields/door', { schema: { ...security, body: twoFields } }, () => ({ ok: true }));
+  app.post('/two-fields/open', { schema: { ...security, body: twoFields } }, () => ({ ok: true }));
   app.post('/two-fields', { schema: { body: twoFields } }, () => ({ ok: true }));
-  app.post('/other-door', { schema: { ...security, body } }, () => ({ ok: true }));
+  app.post('/other-open', { schema: { ...security, body } }, () => ({ ok: true }));
   app.post('/callback', { schema: security, config: { isKnownCaller: ({ ip }) => ip === '127.0.0.9' } }, () => {
     throw new AppError('unauthenticated');
   });
@@ -56,48 +56,48 @@ const GOOD = '{"name":"known"}';
 
 test('a body for a route without credentials has at most 4 KiB, one for customers a mebibyte', async () => {
   const { post } = await guardedServer();
-  const long = JSON.stringify({ name: 'x'.repeat(DOOR_BODY_BYTES) });
-  expect(await post('/door', long)).toBe(413);
+  const long = JSON.stringify({ name: 'x'.repeat(UNAUTHENTICATED_BODY_BYTES) });
+  expect(await post('/open', long)).toBe(413);
   expect(await post('/customers', long, { headers: `X-API-Key: ${KEY}\r\n` })).toBe(200);
 });
 
-test('a stranger learns the first fault, a customer every one', async () => {
+test('an unauthenticated client learns the first fault, a customer every one', async () => {
   const { app } = await guardedServer();
   const details = async (url: string): Promise<unknown> =>
     (await app.inject({ method: 'POST', url, payload: { name: 1, count: 'x' } })).json().details;
-  expect(await details('/two-fields/door')).toEqual([{ field: 'name', message: 'must be a string' }]);
+  expect(await details('/two-fields/open')).toEqual([{ field: 'name', message: 'must be a string' }]);
   expect(await details('/two-fields')).toHaveLength(2);
 });
 
 test.each([
   ['malformed bodies', '{"name":', 400],
   ['invalid bodies', '{}', 400],
-  ['bodies that are too large', 'x'.repeat(DOOR_BODY_BYTES + 1), 413],
+  ['bodies that are too large', 'x'.repeat(UNAUTHENTICATED_BODY_BYTES + 1), 413],
 ])('after 120 %s in a minute an address gets 429 there, before its body is read', async (_what, text, status) => {
   const { post, fail, port, metrics } = await guardedServer();
-  const statuses = await fail('/door', text);
+  const statuses = await fail('/open', text);
   expect(statuses.slice(0, 120).every((each) => each === status)).toBe(true);
   expect(statuses.at(-1)).toBe(429);
-  const head = 'POST /door HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n';
+  const head = 'POST /open HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n';
   const unread = await openRequest(port, head, '127.0.0.2');
   expect(await unread.status()).toBe(429);
   unread.destroy();
-  expect(await post('/door', GOOD, { from: '127.0.0.3' })).toBe(200);
-  expect(await post('/other-door', GOOD)).toBe(200);
+  expect(await post('/open', GOOD, { from: '127.0.0.3' })).toBe(200);
+  expect(await post('/other-open', GOOD)).toBe(200);
   expect(await metrics()).toContain('heliograph_http_refused_total{bound="failures_of_address"} 2');
 });
 
-test('no failure of a stranger stops a customer behind the same address', async () => {
+test('no failure of an unauthenticated client stops a customer behind the same address', async () => {
   const { post, fail } = await guardedServer();
-  await fail('/door', '{}');
+  await fail('/open', '{}');
   await fail('/customers', '{}');
   expect(await post('/customers', '{}', { headers: `X-API-Key: ${KEY}\r\n` })).toBe(200);
 });
 
-test('a 401 that a limit of its own has counted does not count twice', async () => {
+test('a 401 that a specific limit has counted does not count twice', async () => {
   const { post, fail } = await guardedServer();
-  expect(new Set(await fail('/door', '{"name":"wrong"}'))).toEqual(new Set([401]));
-  expect(await post('/door', GOOD)).toBe(200);
+  expect(new Set(await fail('/open', '{"name":"wrong"}'))).toEqual(new Set([401]));
+  expect(await post('/open', GOOD)).toBe(200);
 });
 
 test('a caller who has proven itself from an address is not locked out by the failures there', async () => {
@@ -109,6 +109,6 @@ test('a caller who has proven itself from an address is not locked out by the fa
 test('what a foreign page makes a browser send does not lock out the person before it', async () => {
   const { post } = await guardedServer();
   const headers = 'Sec-Fetch-Site: cross-site\r\n';
-  for (let i = 0; i < 130; i++) expect(await post('/door', '{}', { headers })).toBe(403);
-  expect(await post('/door', GOOD)).toBe(200);
+  for (let i = 0; i < 130; i++) expect(await post('/open', '{}', { headers })).toBe(403);
+  expect(await post('/open', GOOD)).toBe(200);
 });

@@ -10,13 +10,13 @@ const PASSKEY = '/api/partner-gateway/v1/session/passkey';
 test('no route without credentials reads more than 4 KiB, except for passkeys and callbacks', async () => {
   const app = buildApi(apiDeps());
   await app.ready();
-  const doors = Object.entries<unknown>(app.swagger().paths ?? {}).flatMap(([path, operations]) =>
+  const routes = Object.entries<unknown>(app.swagger().paths ?? {}).flatMap(([path, operations]) =>
     Object.entries(isRecord(operations) ? operations : {})
       .filter(([method, operation]) => method !== 'get' && isRecord(operation) && isOpen(operation['security']))
       .map(([method]) => ({ method, path })),
   );
-  expect(doors).toContainEqual({ method: 'post', path: '/api/partner-gateway/v1/session' });
-  for (const { method, path } of doors.filter((door) => !door.path.startsWith(CALLBACKS))) {
+  expect(routes).toContainEqual({ method: 'post', path: '/api/partner-gateway/v1/session' });
+  for (const { method, path } of routes.filter((route) => !route.path.startsWith(CALLBACKS))) {
     const { statusCode } = await app.inject({
       method: method === 'post' ? 'POST' : method === 'put' ? 'PUT' : method === 'patch' ? 'PATCH' : 'DELETE',
       url: path.replace(/\{\w+\}/g, 'x'),
