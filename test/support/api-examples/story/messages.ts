@@ -134,6 +134,8 @@ export const MESSAGES: readonly Step[] = [
   step('unreadConversation', { path: CHAT }),
   step('snoozeConversation', { path: CHAT }),
   step('reportPresence', { path: CHAT }),
+  step('showRead', { path: CHAT, status: 400, because: 'the conversation of a new program is by SMS' }),
+  step('showTyping', { path: CHAT, status: 400, because: 'the conversation of a new program is by SMS' }),
   step('addConversationNote', { path: CHAT }),
   step('listConversationNotes', { path: CHAT }),
   step('deleteConversationNote', { path: { ...CHAT, id: from('addConversationNote.id') } }),
