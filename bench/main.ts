@@ -1,6 +1,7 @@
 import { removeOrphans } from '../test/support/data-dir.ts';
 import { benchCampaign } from './campaign.ts';
 import { benchChannels } from './channels.ts';
+import { benchCodes } from './codes.ts';
 import { benchContacts } from './contacts.ts';
 import { benchDisk } from './disk.ts';
 import { benchEngine } from './engine.ts';
@@ -18,6 +19,7 @@ import { benchMixed } from './mixed.ts';
 import { benchSend } from './send.ts';
 import { benchSmppServer } from './smpp-server.ts';
 import { benchStats } from './stats.ts';
+import { benchVerify } from './verify.ts';
 import { benchWebhooks } from './webhooks.ts';
 
 /**
@@ -29,10 +31,12 @@ const BENCHES: Readonly<Record<string, () => Promise<Report | NotRun>>> = {
   'smpp-server': benchSmppServer,
   front: benchFront,
   mixed: benchMixed,
+  codes: benchCodes,
   kannel: benchKannel,
   grow: benchGrow,
   disk: benchDisk,
   webhooks: benchWebhooks,
+  verify: benchVerify,
   idle: benchIdle,
   contacts: benchContacts,
   import: benchImport,

@@ -24,6 +24,7 @@ export const PAGES: Readonly<Record<string, RunnablePage>> = {
   'docs/tutorials/one-time-codes.md': { norun: 0 },
   'docs/tutorials/two-way-conversation.md': { norun: 0 },
   'docs/how-to/drop-in.md': { norun: 0 },
+  'docs/how-to/verify.md': { norun: 0 },
   'docs/how-to/webhooks.md': { norun: 0 },
   'docs/how-to/embed-the-inbox.md': { norun: 0 },
   'docs/how-to/from-twilio.md': { norun: 0 },

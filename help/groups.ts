@@ -65,6 +65,7 @@ export const GROUPS: readonly Group[] = [
       {
         title: 'Integrate your program',
         pages: [
+          howTo('verify', 'Verify numbers with codes, and stop SMS pumping'),
           howTo('webhooks', 'Webhooks in Node, Python, PHP and Go'),
           howTo('embed-the-inbox', 'Embed the inbox in your support tool'),
           howTo('test-in-ci', 'Test your integration in CI'),

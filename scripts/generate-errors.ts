@@ -40,6 +40,18 @@ const HELP: Readonly<Record<ErrorCode, Help>> = {
     'There is nothing at this path, or no object with this ID in your account. An object of another account looks the same.',
     'Compare the path with [all operations](operations.md), and the ID with a list. Messages and exports are deleted after `RETENTION_DAYS`.',
   ],
+  verification_blocked: [
+    'The guard of the service stopped a code: a rule about its country, its line type, its range or its client. The body has this `code`.',
+    '`reasons` names the rule and its figures, unless the service is discreet. Release the range, or change the guard, if it is wrong ([verify](how-to/verify.md#the-guard)).',
+  ],
+  challenge_required: [
+    'The guard wants the user to pass a captcha before a code is sent. The body has this `code`.',
+    'Show one, sign the token in `challenge`, and repeat the request with `challengePassed` ([verify](how-to/verify.md#challenges)).',
+  ],
+  no_open_verification: [
+    'The verification has ended, or there is none with this ID or for this number. The body has this `code`.',
+    'Start another one.',
+  ],
   method_not_allowed: [
     'The path exists, but not with this method.',
     'The header `Allow` lists the methods of the path.',
@@ -47,6 +59,10 @@ const HELP: Readonly<Record<ErrorCode, Help>> = {
   conflict: [
     'Something that exists contradicts the request: a name that is taken, a state that does not allow the change, or an ID or idempotency key that was used with other content.',
     '`message` says what. With `Retry-After`, the first request with the same key is still in progress: repeat it. Otherwise read the current state and decide again; use a new key for a new request ([idempotent requests](api.md#idempotent-requests)).',
+  ],
+  already_used: [
+    'The code of this verification was entered before: it is approved once. The body has this `code`.',
+    'Do not let the second request in. Start another verification if the user needs one.',
   ],
   gone: [
     'The cursor of a feed of events is older than the feed, which has seven days, or was made by another database.',
@@ -67,6 +83,22 @@ const HELP: Readonly<Record<ErrorCode, Help>> = {
   rate_limited: [
     'Above the requests per second or per minute of the key or of the account, too many failed sign-ins, or too many large requests at the same time.',
     'Wait for `Retry-After` seconds (`retryAfter` in the body), then retry with exponential backoff. Bulk requests need fewer calls ([rate limits](api.md#rate-limits)).',
+  ],
+  resend_too_soon: [
+    'A code was sent to the number a moment ago. The body has this `code`.',
+    'Offer to send it again after `Retry-After` seconds.',
+  ],
+  too_many_codes: [
+    'The number, the address, the user or the service has had as many codes as it may have ([limits](how-to/verify.md#limits)). The body has this `code`.',
+    'Wait for `Retry-After` seconds. It does not help to start another verification.',
+  ],
+  number_locked: [
+    'Too many wrong codes were entered for the number, over all its verifications. The body has this `code`.',
+    'Wait for `Retry-After` seconds. Somebody may be guessing: tell the user.',
+  ],
+  cost_cap: [
+    'Codes have cost as much as the guard of the service allows in an hour or a day. The body has this `code`.',
+    'Look at the ranges and countries of the service before you raise the cap ([verify](how-to/verify.md#the-guard)).',
   ],
   internal: [
     'A fault of the gateway. The text is always the same; the reason is in the log of the server.',

@@ -68,6 +68,10 @@ import { historyRoutes } from './stats/history-routes.ts';
 import { overviewRoutes } from './stats/overview.ts';
 import { statsRoutes } from './stats/stats.ts';
 import { type TemplateRouteDeps, templateRoutes } from './templates/routes.ts';
+import { verifyGuardRoutes } from './verify/guard-routes.ts';
+import { verifyHookRoutes } from './verify/hooks.ts';
+import { createCodeGuard } from './verify/plain-sends.ts';
+import { verificationRoutes, type VerifyRouteDeps, verifyServiceRoutes } from './verify/routes.ts';
 import { deliveryRoutes } from './webhooks/delivery-routes.ts';
 import { describeAllEvents } from './webhooks/event-types.ts';
 import { endpointRoutes } from './webhooks/endpoint-routes.ts';
@@ -78,7 +82,8 @@ import { type WebhookRouteDeps, webhookRoutes } from './webhooks/routes.ts';
  * Builds the whole API on one Fastify server: this is the list of all routes of the program. The server does not listen
  * yet. Building it takes no query, so the OpenAPI file can be generated without a database.
  */
-export function buildApi(deps: ApiDeps): App {
+export function buildApi(given: ApiDeps): App {
+  const deps = { ...given, guardCode: createCodeGuard(given) };
   const console = createConsole(deps.config);
   const app = createServer(deps, console.pages, deps.tracing ? undefined : directSend(deps));
   observeLoopHolds(app, deps);
@@ -90,6 +95,7 @@ export function buildApi(deps: ApiDeps): App {
     console.routes(open);
     callbackRoutes(open, deps);
     socialCallbackRoutes(open, deps);
+    verifyHookRoutes(open, deps);
     sandboxRoutes(open, deps);
     fileRoutes(open, deps);
     exportFileRoutes(open, deps);
@@ -138,6 +144,9 @@ export function signedRoutes(closed: App, deps: ApiDeps): void {
   feedRoutes(closed, { ...deps, fileUrl });
   mediaRoutes(closed, deps);
   socialRoutes(closed, deps);
+  verifyServiceRoutes(closed, deps);
+  verificationRoutes(closed, deps);
+  verifyGuardRoutes(closed, deps);
   subscriptionRoutes(closed, deps);
   creditRoutes(closed, deps);
   userRoutes(closed, deps);
@@ -167,6 +176,7 @@ export type ApiDeps = PlatformDeps &
   WebhookRouteDeps &
   CampaignRouteDeps &
   InboxRouteDeps &
+  VerifyRouteDeps &
   SandboxRouteDeps;
 
 /** Written by scripts/generate-api-examples.ts from the responses of a running program. */

@@ -8,6 +8,7 @@ const SECRET_FIELDS: ReadonlySet<string> = new Set([
   'apiKey',
   'password',
   'secret',
+  'challengeSecret',
   'tokens',
   'link',
   'authorizeUrl',

@@ -41,6 +41,7 @@ import { expiryTasks } from './messages/expiry.ts';
 import { fallbackTasks } from './messages/fallback.ts';
 import { createInboundInbox, inboundTasks, type OnInbound } from './messages/inbound.ts';
 import { type KeywordDeps, keywordPost, keywordReply, keywordTasks, type OnAnswer } from './messages/keywords.ts';
+import { withCodes } from './messages/codes.ts';
 import { createDailyCaps } from './messages/daily-caps.ts';
 import {
   dependsOnNetwork,
@@ -78,6 +79,7 @@ import { socialTasks } from './social/profiles.ts';
 import { createResolver } from './templates/store.ts';
 import { type OnTemplatesChange, templateTasks } from './templates/sync.ts';
 import { traceDispatch, traceReceipts } from './traces.ts';
+import { verifyTasks } from './verify/tasks.ts';
 import { type Deliveries, startDeliveries } from './webhooks/deliver.ts';
 import { WEBHOOKS_CHANNEL } from './webhooks/outbox.ts';
 import { smppOutboxTasks } from './webhooks/smpp-outbox.ts';
@@ -208,6 +210,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     ...mediaTasks(parts),
     ...sendingTasks(parts),
     ...smppOutboxTasks(parts),
+    ...verifyTasks(parts),
     ...cellTasks({ ...parts, cells: config.cells }),
   ];
   const runner = createTaskRunner(tasks, { paused, log });
@@ -299,7 +302,8 @@ function supervise(deps: WorkerDeps, { owner, guard, takeReceipt, sampler }: Sup
       const reach = createReach(pool, connection.id);
       const registered = { connectionId: connection.id, senderRules: deps.tables.senderRules };
       const load: PumpDeps['load'] = async (chunks) => {
-        const jobs = await loadRecentJobs(pool, chunks, { recent: recentMessages, resolver });
+        const loaded = await loadRecentJobs(pool, chunks, { recent: recentMessages, resolver });
+        const jobs = await withCodes(pool, secretKey, chunks, loaded);
         const registeredJobs = withRegistrations(chunks, jobs, registered);
         return withNetworks(pool, await reach.limit(chunks, await caps.limit(registeredJobs)), priced);
       };

@@ -434,6 +434,72 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/hooks/supabase/send-sms/{serviceId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a code of Supabase Auth
+         * @description The body and the signature of Supabase Auth (supabase.com/docs/guides/auth/auth-hooks/send-sms-hook). 401 if the signature is missing or wrong.
+         *
+         *     Needs no credentials.
+         */
+        post: operations["sendSupabaseCode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/hooks/zitadel/send-sms/{serviceId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a code of Zitadel
+         * @description The body and the signature of Zitadel (zitadel.com/docs/guides/manage/customize/notification-providers). 401 if the signature is missing or wrong.
+         *
+         *     Needs no credentials.
+         */
+        post: operations["sendZitadelCode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/hooks/authgear/send-sms/{serviceId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a code of authgear
+         * @description The body and the signature of authgear (github.com/authgear/authgear-server, pkg/lib/infra/sms/custom). 401 if the signature is missing or wrong.
+         *
+         *     Needs no credentials.
+         */
+        post: operations["sendAuthgearCode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/files/{mediaKey}": {
         parameters: {
             query?: never;
@@ -3524,6 +3590,352 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/partner-gateway/v1/verify/services": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the services that verify numbers
+         * @description Scope: `verify` (read). Roles: viewer, sender, manager, admin.
+         */
+        get: operations["listVerifyServices"];
+        put?: never;
+        /**
+         * Add a service that verifies numbers
+         * @description Texts, channels, limits and guard of the codes of one product. Up to 50. The challenge secret is shown only in this response. 409: the account has a service with this name.
+         *
+         *     Scope: `verify` (write). Roles: sender, manager, admin.
+         */
+        post: operations["createVerifyService"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/verify/services/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a service that verifies numbers
+         * @description Scope: `verify` (read). Roles: viewer, sender, manager, admin.
+         */
+        get: operations["findVerifyService"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a service that verifies numbers
+         * @description Its verifications stay in lists and statistics as long as messages do.
+         *
+         *     Scope: `verify` (write). Roles: sender, manager, admin.
+         */
+        delete: operations["deleteVerifyService"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a service that verifies numbers
+         * @description Omitted fields stay as they are; objects such as `guard` are replaced as a whole.
+         *
+         *     Scope: `verify` (write). Roles: sender, manager, admin.
+         */
+        patch: operations["updateVerifyService"];
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/verify/services/{id}/hook-secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set the secret of the hooks of a service
+         * @description With it, an identity product may send codes over the service: that of Supabase (`v1,whsec_…`), or any of 16 to 200 characters that the others show as a bearer token. Stored encrypted, and never shown again.
+         *
+         *     Scope: `verify` (write). Roles: sender, manager, admin. Sessions need a step-up.
+         */
+        put: operations["setVerifyHookSecret"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/verifications": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a code to a number
+         * @description A number has one open verification for a service: while there is one, its code is sent again (200, the same id). 403 `verification_blocked` or `challenge_required` by the guard, 429 `resend_too_soon`, `too_many_codes`, `number_locked` or `cost_cap`, 409 if the message was rejected, for example without credit.
+         *
+         *     Scope: `verify` (write). Roles: sender, manager, admin.
+         */
+        post: operations["startVerification"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/verifications/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check the code of a number
+         * @description As by its id. 404 `no_open_verification` if the number has none for the service.
+         *
+         *     Scope: `verify` (write). Roles: sender, manager, admin.
+         */
+        post: operations["checkVerificationByNumber"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/verifications/{id}/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check a code
+         * @description The right code is approved once: 409 `already_used` afterwards. Wrong codes count for the verification, which ends MAX_CHECKS, and for the number over all its verifications: 10 in an hour lock it for an hour, 20 in a day for a day (429 `number_locked`).
+         *
+         *     Scope: `verify` (write). Roles: sender, manager, admin.
+         */
+        post: operations["checkVerification"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/verifications/{id}/resend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send the code of a verification again
+         * @description The same code, 30, 60, 120 and then 300 seconds after the send before it. It lives for two more minutes at least.
+         *
+         *     Scope: `verify` (write). Roles: sender, manager, admin.
+         */
+        post: operations["resendVerification"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/verifications/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a verification
+         * @description Scope: `verify` (read). Roles: viewer, sender, manager, admin.
+         */
+        get: operations["findVerification"];
+        put?: never;
+        post?: never;
+        /**
+         * Cancel a verification
+         * @description Its code is deleted and not accepted any more. 409 if it has ended.
+         *
+         *     Scope: `verify` (write). Roles: sender, manager, admin.
+         */
+        delete: operations["cancelVerification"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/verifications/{id}/feedback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report what became of a verification
+         * @description For codes that you check yourself: the guard learns from it. Once for each verification.
+         *
+         *     Scope: `verify` (write). Roles: sender, manager, admin.
+         */
+        post: operations["reportVerification"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/verify/guard/decisions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what the guard decided, the newest first
+         * @description Up to 1,000 of a span. Requires the scope `money` too.
+         *
+         *     Scope: `verify` (read), and `money` (read). Roles: viewer, manager, admin.
+         */
+        get: operations["listGuardDecisions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/verify/guard/ranges": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the ranges of numbers that the guard or a person has decided about
+         * @description Scope: `verify` (read). Roles: viewer, sender, manager, admin.
+         */
+        get: operations["listGuardRanges"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/verify/guard/ranges/{prefix}/release": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Let all codes to a range pass
+         * @description For good: until another decision about the same range.
+         *
+         *     Scope: `verify` (write). Roles: sender, manager, admin.
+         */
+        post: operations["releaseGuardRange"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/verify/guard/ranges/{prefix}/block": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send no codes to a range
+         * @description For good: until another decision about the same range.
+         *
+         *     Scope: `verify` (write). Roles: sender, manager, admin.
+         */
+        post: operations["blockGuardRange"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/verify/guard/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Show what other settings of the guard would have done
+         * @description Runs the sends of a span, up to 20000, through the guard with these settings. Nothing changes.
+         *
+         *     Scope: `verify` (write). Roles: sender, manager, admin.
+         */
+        post: operations["replayGuard"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/verify/stats": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show how many codes were sent and entered, and what they cost
+         * @description By country, network (MCC and MNC), channel or hour. Requires the scope `money` too.
+         *
+         *     Scope: `verify` (read), and `money` (read). Roles: viewer, manager, admin.
+         */
+        get: operations["listVerifyStats"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/partner-gateway/v1/subscription": {
         parameters: {
             query?: never;
@@ -6281,6 +6693,108 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "verification.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A code was requested for a number */
+        post: operations["onVerificationCreatedEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "verification.sent": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A message with a code was accepted for sending */
+        post: operations["onVerificationSentEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "verification.approved": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The right code was entered */
+        post: operations["onVerificationApprovedEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "verification.failed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A verification ended without the right code */
+        post: operations["onVerificationFailedEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "verification.expired": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A code was not entered in time */
+        post: operations["onVerificationExpiredEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "verification.blocked": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The guard has stopped a code */
+        post: operations["onVerificationBlockedEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "import.completed": {
         parameters: {
             query?: never;
@@ -7136,6 +7650,222 @@ export interface components {
                 lastName: string | null;
             };
         };
+        VerificationCreatedEvent: {
+            /**
+             * Format: uuid
+             * @description As in `webhook-id`: the same for all endpoints and attempts.
+             */
+            id: string;
+            /** @enum {string} */
+            type: "verification.created";
+            /** @enum {number} */
+            version: 2;
+            /**
+             * Format: date-time
+             * @description UTC
+             */
+            occurredAt: string;
+            accountId: number;
+            data: {
+                /** Format: uuid */
+                verificationId: string;
+                /** Format: uuid */
+                serviceId: string;
+                /** @description The number with its middle hidden. */
+                to: string;
+                country: string | null;
+                channel: ("SMS" | "RCS" | "WHATSAPP") | null;
+                status: string;
+                sends: number;
+                /** @description Wrong codes so far. */
+                checks: number;
+                customerReference: string | null;
+                /** @description What the guard found. */
+                reasons: {
+                    [key: string]: unknown;
+                }[];
+            };
+        };
+        VerificationSentEvent: {
+            /**
+             * Format: uuid
+             * @description As in `webhook-id`: the same for all endpoints and attempts.
+             */
+            id: string;
+            /** @enum {string} */
+            type: "verification.sent";
+            /** @enum {number} */
+            version: 2;
+            /**
+             * Format: date-time
+             * @description UTC
+             */
+            occurredAt: string;
+            accountId: number;
+            data: {
+                /** Format: uuid */
+                verificationId: string;
+                /** Format: uuid */
+                serviceId: string;
+                /** @description The number with its middle hidden. */
+                to: string;
+                country: string | null;
+                channel: ("SMS" | "RCS" | "WHATSAPP") | null;
+                status: string;
+                sends: number;
+                /** @description Wrong codes so far. */
+                checks: number;
+                customerReference: string | null;
+                /** @description What the guard found. */
+                reasons: {
+                    [key: string]: unknown;
+                }[];
+            };
+        };
+        VerificationApprovedEvent: {
+            /**
+             * Format: uuid
+             * @description As in `webhook-id`: the same for all endpoints and attempts.
+             */
+            id: string;
+            /** @enum {string} */
+            type: "verification.approved";
+            /** @enum {number} */
+            version: 2;
+            /**
+             * Format: date-time
+             * @description UTC
+             */
+            occurredAt: string;
+            accountId: number;
+            data: {
+                /** Format: uuid */
+                verificationId: string;
+                /** Format: uuid */
+                serviceId: string;
+                /** @description The number with its middle hidden. */
+                to: string;
+                country: string | null;
+                channel: ("SMS" | "RCS" | "WHATSAPP") | null;
+                status: string;
+                sends: number;
+                /** @description Wrong codes so far. */
+                checks: number;
+                customerReference: string | null;
+                /** @description What the guard found. */
+                reasons: {
+                    [key: string]: unknown;
+                }[];
+            };
+        };
+        VerificationFailedEvent: {
+            /**
+             * Format: uuid
+             * @description As in `webhook-id`: the same for all endpoints and attempts.
+             */
+            id: string;
+            /** @enum {string} */
+            type: "verification.failed";
+            /** @enum {number} */
+            version: 2;
+            /**
+             * Format: date-time
+             * @description UTC
+             */
+            occurredAt: string;
+            accountId: number;
+            data: {
+                /** Format: uuid */
+                verificationId: string;
+                /** Format: uuid */
+                serviceId: string;
+                /** @description The number with its middle hidden. */
+                to: string;
+                country: string | null;
+                channel: ("SMS" | "RCS" | "WHATSAPP") | null;
+                status: string;
+                sends: number;
+                /** @description Wrong codes so far. */
+                checks: number;
+                customerReference: string | null;
+                /** @description What the guard found. */
+                reasons: {
+                    [key: string]: unknown;
+                }[];
+            };
+        };
+        VerificationExpiredEvent: {
+            /**
+             * Format: uuid
+             * @description As in `webhook-id`: the same for all endpoints and attempts.
+             */
+            id: string;
+            /** @enum {string} */
+            type: "verification.expired";
+            /** @enum {number} */
+            version: 2;
+            /**
+             * Format: date-time
+             * @description UTC
+             */
+            occurredAt: string;
+            accountId: number;
+            data: {
+                /** Format: uuid */
+                verificationId: string;
+                /** Format: uuid */
+                serviceId: string;
+                /** @description The number with its middle hidden. */
+                to: string;
+                country: string | null;
+                channel: ("SMS" | "RCS" | "WHATSAPP") | null;
+                status: string;
+                sends: number;
+                /** @description Wrong codes so far. */
+                checks: number;
+                customerReference: string | null;
+                /** @description What the guard found. */
+                reasons: {
+                    [key: string]: unknown;
+                }[];
+            };
+        };
+        VerificationBlockedEvent: {
+            /**
+             * Format: uuid
+             * @description As in `webhook-id`: the same for all endpoints and attempts.
+             */
+            id: string;
+            /** @enum {string} */
+            type: "verification.blocked";
+            /** @enum {number} */
+            version: 2;
+            /**
+             * Format: date-time
+             * @description UTC
+             */
+            occurredAt: string;
+            accountId: number;
+            data: {
+                /** Format: uuid */
+                verificationId: string;
+                /** Format: uuid */
+                serviceId: string;
+                /** @description The number with its middle hidden. */
+                to: string;
+                country: string | null;
+                channel: ("SMS" | "RCS" | "WHATSAPP") | null;
+                status: string;
+                sends: number;
+                /** @description Wrong codes so far. */
+                checks: number;
+                customerReference: string | null;
+                /** @description What the guard found. */
+                reasons: {
+                    [key: string]: unknown;
+                }[];
+            };
+        };
         ImportCompletedEvent: {
             /**
              * Format: uuid
@@ -7241,8 +7971,14 @@ export interface components {
              * @description The same as in the X-Request-Id header.
              */
             requestId: string;
-            /** @description `step_up_required`: the session must first confirm that it is the user, with `POST /session/step-up`. `second_factor_required`: the user must first add a second factor. Absent in all other errors. */
+            /** @description `step_up_required`: the session must first confirm that it is the user, with `POST /session/step-up`. `second_factor_required`: the user must first add a second factor. Those of verifications: `verification_blocked`, `challenge_required`, `no_open_verification`, `already_used`, `resend_too_soon`, `too_many_codes`, `number_locked`, `cost_cap`. Absent in all other errors. */
             code?: string;
+            /** @description What the guard of a verification found. */
+            reasons?: {
+                [key: string]: unknown;
+            }[];
+            /** @description With `challenge_required`: the token that your server signs when the user has passed. */
+            challenge?: string;
             /** @description Every invalid field; absent if the error is not about fields. */
             details?: {
                 /** @description Dotted path, for example `messages[0].destinations`. */
@@ -7708,9 +8444,9 @@ export interface operations {
                          */
                         role: "viewer" | "sender" | "manager" | "admin";
                         /** @description The effective scopes. */
-                        operations: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social")[];
+                        operations: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social" | "verify")[];
                         /** @description Those of `operations` within which the role may change something. */
-                        writable: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social")[];
+                        writable: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social" | "verify")[];
                         /**
                          * @description The last factor that the user showed to sign in.
                          * @enum {string}
@@ -7790,9 +8526,9 @@ export interface operations {
                          */
                         role: "viewer" | "sender" | "manager" | "admin";
                         /** @description The effective scopes. */
-                        operations: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social")[];
+                        operations: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social" | "verify")[];
                         /** @description Those of `operations` within which the role may change something. */
-                        writable: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social")[];
+                        writable: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social" | "verify")[];
                         /**
                          * @description The last factor that the user showed to sign in.
                          * @enum {string}
@@ -7927,9 +8663,9 @@ export interface operations {
                          */
                         role: "viewer" | "sender" | "manager" | "admin";
                         /** @description The effective scopes. */
-                        operations: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social")[];
+                        operations: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social" | "verify")[];
                         /** @description Those of `operations` within which the role may change something. */
-                        writable: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social")[];
+                        writable: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social" | "verify")[];
                         /**
                          * @description The last factor that the user showed to sign in.
                          * @enum {string}
@@ -8074,9 +8810,9 @@ export interface operations {
                          */
                         role: "viewer" | "sender" | "manager" | "admin";
                         /** @description The effective scopes. */
-                        operations: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social")[];
+                        operations: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social" | "verify")[];
                         /** @description Those of `operations` within which the role may change something. */
-                        writable: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social")[];
+                        writable: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social" | "verify")[];
                         /**
                          * @description The last factor that the user showed to sign in.
                          * @enum {string}
@@ -8598,6 +9334,129 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
+    sendSupabaseCode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                serviceId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As the product expects it. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
+                        warnings?: string[];
+                    } & {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    sendZitadelCode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                serviceId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As the product expects it. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
+                        warnings?: string[];
+                    } & {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    sendAuthgearCode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                serviceId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As the product expects it. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
+                        warnings?: string[];
+                    } & {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
     downloadMedia: {
         parameters: {
             query?: {
@@ -8728,7 +9587,7 @@ export interface operations {
                     /** @description A description for people. */
                     description?: string;
                     /** @description All scopes of the caller by default. Scopes that the caller lacks are rejected with 403. */
-                    operations?: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social")[];
+                    operations?: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social" | "verify")[];
                     expiresAt?: string | null;
                     purpose?: ("marketing" | "transactional" | "otp" | "service") | null;
                 } | null;
@@ -9913,6 +10772,8 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    /** @description With the purpose `otp`: the address of the user who asked for the code. The guard against SMS pumping then decides about the message (403 `verification_blocked`, 429 `cost_cap`): that of the verify service named `default`, or the standard one. */
+                    userIp?: string;
                     /** @description E.164: a plus sign (or 00), the country code and the number, 7 to 15 digits in all. A number without a country code is read as one of the default country of the account, and rejected (400) if the account has none. */
                     phoneNumber: string;
                     /** @description At most 10 parts: 1,530 characters of GSM 03.38, or 670 of UCS-2. */
@@ -22769,7 +23630,7 @@ export interface operations {
                 since?: string;
                 /** @description ISO 8601 with offset: events before then. */
                 until?: string;
-                eventType?: "message.accepted" | "message.sent" | "message.delivered" | "message.failed" | "message.expired" | "message.cancelled" | "message.read" | "message.received" | "consent.changed" | "campaign.state" | "template.status" | "template.category" | "conversation.assigned" | "conversation.closed" | "contact.created" | "contact.updated" | "import.completed" | "export.completed" | "credit.low" | "webhook.disabled";
+                eventType?: "message.accepted" | "message.sent" | "message.delivered" | "message.failed" | "message.expired" | "message.cancelled" | "message.read" | "message.received" | "consent.changed" | "campaign.state" | "template.status" | "template.category" | "conversation.assigned" | "conversation.closed" | "contact.created" | "contact.updated" | "verification.created" | "verification.sent" | "verification.approved" | "verification.failed" | "verification.expired" | "verification.blocked" | "import.completed" | "export.completed" | "credit.low" | "webhook.disabled";
             };
             header?: never;
             path: {
@@ -22789,7 +23650,7 @@ export interface operations {
                     "application/json": {
                         data: {
                             /** @enum {string} */
-                            eventType: "message.accepted" | "message.sent" | "message.delivered" | "message.failed" | "message.expired" | "message.cancelled" | "message.read" | "message.received" | "consent.changed" | "campaign.state" | "template.status" | "template.category" | "conversation.assigned" | "conversation.closed" | "contact.created" | "contact.updated" | "import.completed" | "export.completed" | "credit.low" | "webhook.disabled";
+                            eventType: "message.accepted" | "message.sent" | "message.delivered" | "message.failed" | "message.expired" | "message.cancelled" | "message.read" | "message.received" | "consent.changed" | "campaign.state" | "template.status" | "template.category" | "conversation.assigned" | "conversation.closed" | "contact.created" | "contact.updated" | "verification.created" | "verification.sent" | "verification.approved" | "verification.failed" | "verification.expired" | "verification.blocked" | "import.completed" | "export.completed" | "credit.low" | "webhook.disabled";
                             messageId: string | null;
                             /**
                              * Format: uuid
@@ -22857,7 +23718,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        eventType: "message.accepted" | "message.sent" | "message.delivered" | "message.failed" | "message.expired" | "message.cancelled" | "message.read" | "message.received" | "consent.changed" | "campaign.state" | "template.status" | "template.category" | "conversation.assigned" | "conversation.closed" | "contact.created" | "contact.updated" | "import.completed" | "export.completed" | "credit.low" | "webhook.disabled";
+                        eventType: "message.accepted" | "message.sent" | "message.delivered" | "message.failed" | "message.expired" | "message.cancelled" | "message.read" | "message.received" | "consent.changed" | "campaign.state" | "template.status" | "template.category" | "conversation.assigned" | "conversation.closed" | "contact.created" | "contact.updated" | "verification.created" | "verification.sent" | "verification.approved" | "verification.failed" | "verification.expired" | "verification.blocked" | "import.completed" | "export.completed" | "credit.low" | "webhook.disabled";
                         messageId: string | null;
                         /**
                          * Format: uuid
@@ -22944,7 +23805,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        eventType: "message.accepted" | "message.sent" | "message.delivered" | "message.failed" | "message.expired" | "message.cancelled" | "message.read" | "message.received" | "consent.changed" | "campaign.state" | "template.status" | "template.category" | "conversation.assigned" | "conversation.closed" | "contact.created" | "contact.updated" | "import.completed" | "export.completed" | "credit.low" | "webhook.disabled";
+                        eventType: "message.accepted" | "message.sent" | "message.delivered" | "message.failed" | "message.expired" | "message.cancelled" | "message.read" | "message.received" | "consent.changed" | "campaign.state" | "template.status" | "template.category" | "conversation.assigned" | "conversation.closed" | "contact.created" | "contact.updated" | "verification.created" | "verification.sent" | "verification.approved" | "verification.failed" | "verification.expired" | "verification.blocked" | "import.completed" | "export.completed" | "credit.low" | "webhook.disabled";
                         messageId: string | null;
                         /**
                          * Format: uuid
@@ -23654,6 +24515,1637 @@ export interface operations {
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
             409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    listVerifyServices: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        id: string;
+                        name: string;
+                        /** @description In every text. */
+                        brand: string;
+                        /** @default 6 */
+                        codeLength: number;
+                        /**
+                         * @default digits
+                         * @enum {string}
+                         */
+                        alphabet: "digits" | "letters";
+                        /**
+                         * @description Life of a code in seconds.
+                         * @default 600
+                         */
+                        ttl: number;
+                        /**
+                         * @description Wrong codes until it ends.
+                         * @default 5
+                         */
+                        maxChecks: number;
+                        /** @default 5 */
+                        maxSends: number;
+                        /**
+                         * @description Channels in their order. The next one is tried at once after a failure. All carry the same code.
+                         * @default [
+                         *       {
+                         *         "channel": "SMS"
+                         *       }
+                         *     ]
+                         */
+                        workflow: {
+                            /** @enum {string} */
+                            channel: "SMS" | "RCS" | "WHATSAPP";
+                            /** @description Seconds until the next channel is tried. Default: 20. */
+                            waitFor?: number;
+                            /** @description By default that of the service on SMS, and the first one of the account on the others. */
+                            sender?: string;
+                            /** @description Name of the authentication template. By default any approved one. */
+                            template?: string;
+                        }[];
+                        /** @description Own texts by language, with `{{code}}`, `{{brand}}` and `{{minutes}}`: one SMS each. */
+                        locales?: {
+                            [key: string]: string;
+                        };
+                        /** @description Sender of SMS; `pool:NAME` keeps a number for each person. */
+                        sender?: string;
+                        autofill?: {
+                            /** @description Hash of the app's signature. */
+                            android?: string;
+                            /** @description Host of the page. */
+                            web?: string;
+                        };
+                        /**
+                         * @description `provided`: requests bring the code, such as those of an identity product, which also checks it.
+                         * @default generated
+                         * @enum {string}
+                         */
+                        codeMode: "generated" | "provided";
+                        /** @description Sends of the service in 60 minutes. */
+                        maxPerHour?: number;
+                        guard?: {
+                            /**
+                             * @description `monitor`: decides and records, but sends. `strict`: acts on less evidence. Default: `standard`. Cost caps hold in all but `off`.
+                             * @enum {string}
+                             */
+                            mode?: "off" | "monitor" | "standard" | "strict";
+                            countries?: {
+                                /** @description If given, the other countries are blocked, unless they are monitored. */
+                                allow?: string[];
+                                /** @description Countries in which decisions are only recorded. */
+                                monitor?: string[];
+                                /** @description Countries to which nothing is sent. */
+                                block?: string[];
+                            };
+                            /** @description Money for messages in 60 minutes. */
+                            maxCostPerHour?: number;
+                            /** @description Money for messages in 24 hours. */
+                            maxCostPerDay?: number;
+                            lineTypes?: {
+                                /** @description Default: PREMIUM, FIXED_LINE, TOLL_FREE and UNASSIGNED. */
+                                block: ("PREMIUM" | "FIXED_LINE" | "VOIP" | "TOLL_FREE" | "UNASSIGNED")[];
+                            };
+                            /** @description Numbers for which the guard never decides, such as those of testers. */
+                            safeList?: string[];
+                            /** @description True: what is blocked looks like a send, and is never approved. For public sign-ups. */
+                            discreet?: boolean;
+                            /** @description False: what would be challenged with a captcha is blocked. Default: true. */
+                            challenge?: boolean;
+                        };
+                        hasHookSecret: boolean;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        createdAt: string;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        updatedAt: string;
+                    }[];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    createVerifyService: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name: string;
+                    /** @description In every text. */
+                    brand: string;
+                    /** @default 6 */
+                    codeLength?: number;
+                    /**
+                     * @default digits
+                     * @enum {string}
+                     */
+                    alphabet?: "digits" | "letters";
+                    /**
+                     * @description Life of a code in seconds.
+                     * @default 600
+                     */
+                    ttl?: number;
+                    /**
+                     * @description Wrong codes until it ends.
+                     * @default 5
+                     */
+                    maxChecks?: number;
+                    /** @default 5 */
+                    maxSends?: number;
+                    /**
+                     * @description Channels in their order. The next one is tried at once after a failure. All carry the same code.
+                     * @default [
+                     *       {
+                     *         "channel": "SMS"
+                     *       }
+                     *     ]
+                     */
+                    workflow?: {
+                        /** @enum {string} */
+                        channel: "SMS" | "RCS" | "WHATSAPP";
+                        /** @description Seconds until the next channel is tried. Default: 20. */
+                        waitFor?: number;
+                        /** @description By default that of the service on SMS, and the first one of the account on the others. */
+                        sender?: string;
+                        /** @description Name of the authentication template. By default any approved one. */
+                        template?: string;
+                    }[];
+                    /**
+                     * @description `provided`: requests bring the code, such as those of an identity product, which also checks it.
+                     * @default generated
+                     * @enum {string}
+                     */
+                    codeMode?: "generated" | "provided";
+                    /** @description Own texts by language, with `{{code}}`, `{{brand}}` and `{{minutes}}`: one SMS each. */
+                    locales?: {
+                        [key: string]: string;
+                    };
+                    /** @description Sender of SMS; `pool:NAME` keeps a number for each person. */
+                    sender?: string;
+                    autofill?: {
+                        /** @description Hash of the app's signature. */
+                        android?: string;
+                        /** @description Host of the page. */
+                        web?: string;
+                    };
+                    /** @description Sends of the service in 60 minutes. */
+                    maxPerHour?: number;
+                    guard?: {
+                        /**
+                         * @description `monitor`: decides and records, but sends. `strict`: acts on less evidence. Default: `standard`. Cost caps hold in all but `off`.
+                         * @enum {string}
+                         */
+                        mode?: "off" | "monitor" | "standard" | "strict";
+                        countries?: {
+                            /** @description If given, the other countries are blocked, unless they are monitored. */
+                            allow?: string[];
+                            /** @description Countries in which decisions are only recorded. */
+                            monitor?: string[];
+                            /** @description Countries to which nothing is sent. */
+                            block?: string[];
+                        };
+                        /** @description Money for messages in 60 minutes. */
+                        maxCostPerHour?: number;
+                        /** @description Money for messages in 24 hours. */
+                        maxCostPerDay?: number;
+                        lineTypes?: {
+                            /** @description Default: PREMIUM, FIXED_LINE, TOLL_FREE and UNASSIGNED. */
+                            block: ("PREMIUM" | "FIXED_LINE" | "VOIP" | "TOLL_FREE" | "UNASSIGNED")[];
+                        };
+                        /** @description Numbers for which the guard never decides, such as those of testers. */
+                        safeList?: string[];
+                        /** @description True: what is blocked looks like a send, and is never approved. For public sign-ups. */
+                        discreet?: boolean;
+                        /** @description False: what would be challenged with a captcha is blocked. Default: true. */
+                        challenge?: boolean;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        id: string;
+                        name: string;
+                        /** @description In every text. */
+                        brand: string;
+                        /** @default 6 */
+                        codeLength: number;
+                        /**
+                         * @default digits
+                         * @enum {string}
+                         */
+                        alphabet: "digits" | "letters";
+                        /**
+                         * @description Life of a code in seconds.
+                         * @default 600
+                         */
+                        ttl: number;
+                        /**
+                         * @description Wrong codes until it ends.
+                         * @default 5
+                         */
+                        maxChecks: number;
+                        /** @default 5 */
+                        maxSends: number;
+                        /**
+                         * @description Channels in their order. The next one is tried at once after a failure. All carry the same code.
+                         * @default [
+                         *       {
+                         *         "channel": "SMS"
+                         *       }
+                         *     ]
+                         */
+                        workflow: {
+                            /** @enum {string} */
+                            channel: "SMS" | "RCS" | "WHATSAPP";
+                            /** @description Seconds until the next channel is tried. Default: 20. */
+                            waitFor?: number;
+                            /** @description By default that of the service on SMS, and the first one of the account on the others. */
+                            sender?: string;
+                            /** @description Name of the authentication template. By default any approved one. */
+                            template?: string;
+                        }[];
+                        /** @description Own texts by language, with `{{code}}`, `{{brand}}` and `{{minutes}}`: one SMS each. */
+                        locales?: {
+                            [key: string]: string;
+                        };
+                        /** @description Sender of SMS; `pool:NAME` keeps a number for each person. */
+                        sender?: string;
+                        autofill?: {
+                            /** @description Hash of the app's signature. */
+                            android?: string;
+                            /** @description Host of the page. */
+                            web?: string;
+                        };
+                        /**
+                         * @description `provided`: requests bring the code, such as those of an identity product, which also checks it.
+                         * @default generated
+                         * @enum {string}
+                         */
+                        codeMode: "generated" | "provided";
+                        /** @description Sends of the service in 60 minutes. */
+                        maxPerHour?: number;
+                        guard?: {
+                            /**
+                             * @description `monitor`: decides and records, but sends. `strict`: acts on less evidence. Default: `standard`. Cost caps hold in all but `off`.
+                             * @enum {string}
+                             */
+                            mode?: "off" | "monitor" | "standard" | "strict";
+                            countries?: {
+                                /** @description If given, the other countries are blocked, unless they are monitored. */
+                                allow?: string[];
+                                /** @description Countries in which decisions are only recorded. */
+                                monitor?: string[];
+                                /** @description Countries to which nothing is sent. */
+                                block?: string[];
+                            };
+                            /** @description Money for messages in 60 minutes. */
+                            maxCostPerHour?: number;
+                            /** @description Money for messages in 24 hours. */
+                            maxCostPerDay?: number;
+                            lineTypes?: {
+                                /** @description Default: PREMIUM, FIXED_LINE, TOLL_FREE and UNASSIGNED. */
+                                block: ("PREMIUM" | "FIXED_LINE" | "VOIP" | "TOLL_FREE" | "UNASSIGNED")[];
+                            };
+                            /** @description Numbers for which the guard never decides, such as those of testers. */
+                            safeList?: string[];
+                            /** @description True: what is blocked looks like a send, and is never approved. For public sign-ups. */
+                            discreet?: boolean;
+                            /** @description False: what would be challenged with a captcha is blocked. Default: true. */
+                            challenge?: boolean;
+                        };
+                        hasHookSecret: boolean;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        createdAt: string;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        updatedAt: string;
+                        /** @description Hex. Signs the proof that a user has passed a challenge: hex HMAC-SHA-256 of `passed`, a NUL and the token. */
+                        challengeSecret: string;
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    findVerifyService: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        id: string;
+                        name: string;
+                        /** @description In every text. */
+                        brand: string;
+                        /** @default 6 */
+                        codeLength: number;
+                        /**
+                         * @default digits
+                         * @enum {string}
+                         */
+                        alphabet: "digits" | "letters";
+                        /**
+                         * @description Life of a code in seconds.
+                         * @default 600
+                         */
+                        ttl: number;
+                        /**
+                         * @description Wrong codes until it ends.
+                         * @default 5
+                         */
+                        maxChecks: number;
+                        /** @default 5 */
+                        maxSends: number;
+                        /**
+                         * @description Channels in their order. The next one is tried at once after a failure. All carry the same code.
+                         * @default [
+                         *       {
+                         *         "channel": "SMS"
+                         *       }
+                         *     ]
+                         */
+                        workflow: {
+                            /** @enum {string} */
+                            channel: "SMS" | "RCS" | "WHATSAPP";
+                            /** @description Seconds until the next channel is tried. Default: 20. */
+                            waitFor?: number;
+                            /** @description By default that of the service on SMS, and the first one of the account on the others. */
+                            sender?: string;
+                            /** @description Name of the authentication template. By default any approved one. */
+                            template?: string;
+                        }[];
+                        /** @description Own texts by language, with `{{code}}`, `{{brand}}` and `{{minutes}}`: one SMS each. */
+                        locales?: {
+                            [key: string]: string;
+                        };
+                        /** @description Sender of SMS; `pool:NAME` keeps a number for each person. */
+                        sender?: string;
+                        autofill?: {
+                            /** @description Hash of the app's signature. */
+                            android?: string;
+                            /** @description Host of the page. */
+                            web?: string;
+                        };
+                        /**
+                         * @description `provided`: requests bring the code, such as those of an identity product, which also checks it.
+                         * @default generated
+                         * @enum {string}
+                         */
+                        codeMode: "generated" | "provided";
+                        /** @description Sends of the service in 60 minutes. */
+                        maxPerHour?: number;
+                        guard?: {
+                            /**
+                             * @description `monitor`: decides and records, but sends. `strict`: acts on less evidence. Default: `standard`. Cost caps hold in all but `off`.
+                             * @enum {string}
+                             */
+                            mode?: "off" | "monitor" | "standard" | "strict";
+                            countries?: {
+                                /** @description If given, the other countries are blocked, unless they are monitored. */
+                                allow?: string[];
+                                /** @description Countries in which decisions are only recorded. */
+                                monitor?: string[];
+                                /** @description Countries to which nothing is sent. */
+                                block?: string[];
+                            };
+                            /** @description Money for messages in 60 minutes. */
+                            maxCostPerHour?: number;
+                            /** @description Money for messages in 24 hours. */
+                            maxCostPerDay?: number;
+                            lineTypes?: {
+                                /** @description Default: PREMIUM, FIXED_LINE, TOLL_FREE and UNASSIGNED. */
+                                block: ("PREMIUM" | "FIXED_LINE" | "VOIP" | "TOLL_FREE" | "UNASSIGNED")[];
+                            };
+                            /** @description Numbers for which the guard never decides, such as those of testers. */
+                            safeList?: string[];
+                            /** @description True: what is blocked looks like a send, and is never approved. For public sign-ups. */
+                            discreet?: boolean;
+                            /** @description False: what would be challenged with a captcha is blocked. Default: true. */
+                            challenge?: boolean;
+                        };
+                        hasHookSecret: boolean;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        createdAt: string;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        updatedAt: string;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    deleteVerifyService: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    updateVerifyService: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name?: string;
+                    /** @description In every text. */
+                    brand?: string;
+                    /** @default 6 */
+                    codeLength?: number;
+                    /**
+                     * @default digits
+                     * @enum {string}
+                     */
+                    alphabet?: "digits" | "letters";
+                    /**
+                     * @description Life of a code in seconds.
+                     * @default 600
+                     */
+                    ttl?: number;
+                    /**
+                     * @description Wrong codes until it ends.
+                     * @default 5
+                     */
+                    maxChecks?: number;
+                    /** @default 5 */
+                    maxSends?: number;
+                    /**
+                     * @description Channels in their order. The next one is tried at once after a failure. All carry the same code.
+                     * @default [
+                     *       {
+                     *         "channel": "SMS"
+                     *       }
+                     *     ]
+                     */
+                    workflow?: {
+                        /** @enum {string} */
+                        channel: "SMS" | "RCS" | "WHATSAPP";
+                        /** @description Seconds until the next channel is tried. Default: 20. */
+                        waitFor?: number;
+                        /** @description By default that of the service on SMS, and the first one of the account on the others. */
+                        sender?: string;
+                        /** @description Name of the authentication template. By default any approved one. */
+                        template?: string;
+                    }[];
+                    /**
+                     * @description `provided`: requests bring the code, such as those of an identity product, which also checks it.
+                     * @default generated
+                     * @enum {string}
+                     */
+                    codeMode?: "generated" | "provided";
+                    /** @description Own texts by language, with `{{code}}`, `{{brand}}` and `{{minutes}}`: one SMS each. */
+                    locales?: {
+                        [key: string]: string;
+                    };
+                    /** @description Sender of SMS; `pool:NAME` keeps a number for each person. */
+                    sender?: string;
+                    autofill?: {
+                        /** @description Hash of the app's signature. */
+                        android?: string;
+                        /** @description Host of the page. */
+                        web?: string;
+                    };
+                    /** @description Sends of the service in 60 minutes. */
+                    maxPerHour?: number;
+                    guard?: {
+                        /**
+                         * @description `monitor`: decides and records, but sends. `strict`: acts on less evidence. Default: `standard`. Cost caps hold in all but `off`.
+                         * @enum {string}
+                         */
+                        mode?: "off" | "monitor" | "standard" | "strict";
+                        countries?: {
+                            /** @description If given, the other countries are blocked, unless they are monitored. */
+                            allow?: string[];
+                            /** @description Countries in which decisions are only recorded. */
+                            monitor?: string[];
+                            /** @description Countries to which nothing is sent. */
+                            block?: string[];
+                        };
+                        /** @description Money for messages in 60 minutes. */
+                        maxCostPerHour?: number;
+                        /** @description Money for messages in 24 hours. */
+                        maxCostPerDay?: number;
+                        lineTypes?: {
+                            /** @description Default: PREMIUM, FIXED_LINE, TOLL_FREE and UNASSIGNED. */
+                            block: ("PREMIUM" | "FIXED_LINE" | "VOIP" | "TOLL_FREE" | "UNASSIGNED")[];
+                        };
+                        /** @description Numbers for which the guard never decides, such as those of testers. */
+                        safeList?: string[];
+                        /** @description True: what is blocked looks like a send, and is never approved. For public sign-ups. */
+                        discreet?: boolean;
+                        /** @description False: what would be challenged with a captcha is blocked. Default: true. */
+                        challenge?: boolean;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        id: string;
+                        name: string;
+                        /** @description In every text. */
+                        brand: string;
+                        /** @default 6 */
+                        codeLength: number;
+                        /**
+                         * @default digits
+                         * @enum {string}
+                         */
+                        alphabet: "digits" | "letters";
+                        /**
+                         * @description Life of a code in seconds.
+                         * @default 600
+                         */
+                        ttl: number;
+                        /**
+                         * @description Wrong codes until it ends.
+                         * @default 5
+                         */
+                        maxChecks: number;
+                        /** @default 5 */
+                        maxSends: number;
+                        /**
+                         * @description Channels in their order. The next one is tried at once after a failure. All carry the same code.
+                         * @default [
+                         *       {
+                         *         "channel": "SMS"
+                         *       }
+                         *     ]
+                         */
+                        workflow: {
+                            /** @enum {string} */
+                            channel: "SMS" | "RCS" | "WHATSAPP";
+                            /** @description Seconds until the next channel is tried. Default: 20. */
+                            waitFor?: number;
+                            /** @description By default that of the service on SMS, and the first one of the account on the others. */
+                            sender?: string;
+                            /** @description Name of the authentication template. By default any approved one. */
+                            template?: string;
+                        }[];
+                        /** @description Own texts by language, with `{{code}}`, `{{brand}}` and `{{minutes}}`: one SMS each. */
+                        locales?: {
+                            [key: string]: string;
+                        };
+                        /** @description Sender of SMS; `pool:NAME` keeps a number for each person. */
+                        sender?: string;
+                        autofill?: {
+                            /** @description Hash of the app's signature. */
+                            android?: string;
+                            /** @description Host of the page. */
+                            web?: string;
+                        };
+                        /**
+                         * @description `provided`: requests bring the code, such as those of an identity product, which also checks it.
+                         * @default generated
+                         * @enum {string}
+                         */
+                        codeMode: "generated" | "provided";
+                        /** @description Sends of the service in 60 minutes. */
+                        maxPerHour?: number;
+                        guard?: {
+                            /**
+                             * @description `monitor`: decides and records, but sends. `strict`: acts on less evidence. Default: `standard`. Cost caps hold in all but `off`.
+                             * @enum {string}
+                             */
+                            mode?: "off" | "monitor" | "standard" | "strict";
+                            countries?: {
+                                /** @description If given, the other countries are blocked, unless they are monitored. */
+                                allow?: string[];
+                                /** @description Countries in which decisions are only recorded. */
+                                monitor?: string[];
+                                /** @description Countries to which nothing is sent. */
+                                block?: string[];
+                            };
+                            /** @description Money for messages in 60 minutes. */
+                            maxCostPerHour?: number;
+                            /** @description Money for messages in 24 hours. */
+                            maxCostPerDay?: number;
+                            lineTypes?: {
+                                /** @description Default: PREMIUM, FIXED_LINE, TOLL_FREE and UNASSIGNED. */
+                                block: ("PREMIUM" | "FIXED_LINE" | "VOIP" | "TOLL_FREE" | "UNASSIGNED")[];
+                            };
+                            /** @description Numbers for which the guard never decides, such as those of testers. */
+                            safeList?: string[];
+                            /** @description True: what is blocked looks like a send, and is never approved. For public sign-ups. */
+                            discreet?: boolean;
+                            /** @description False: what would be challenged with a captcha is blocked. Default: true. */
+                            challenge?: boolean;
+                        };
+                        hasHookSecret: boolean;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        createdAt: string;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        updatedAt: string;
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    setVerifyHookSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    secret: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Set */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    startVerification: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** Format: uuid */
+                    serviceId: string;
+                    /** @description The number. */
+                    to: string;
+                    /**
+                     * @description The only channel to use. Default: the workflow of the service.
+                     * @enum {string}
+                     */
+                    channel?: "SMS" | "RCS" | "WHATSAPP";
+                    /** @description Language of the text, such as `pt-BR`. */
+                    locale?: string;
+                    /** @description The user's address, as your server sees it. */
+                    ip?: string;
+                    /** @description Your id of the user. */
+                    userId?: string;
+                    /** @description Your id of the user's device. */
+                    deviceId?: string;
+                    /** @description After `challenge_required`: `TOKEN:PROOF`, signed by your server. */
+                    challengePassed?: string;
+                    /** @description Your reference, in events and lists. */
+                    customerReference?: string;
+                    /** @description With `codeMode: provided`. */
+                    code?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        id: string;
+                        /** Format: uuid */
+                        serviceId: string;
+                        /**
+                         * @description PENDING; all others are final. UNDELIVERED: no channel has reached the number.
+                         * @enum {string}
+                         */
+                        status: "PENDING" | "APPROVED" | "EXPIRED" | "MAX_CHECKS" | "CANCELED" | "BLOCKED" | "UNDELIVERED";
+                        to: string;
+                        channel: ("SMS" | "RCS" | "WHATSAPP") | null;
+                        sendCount: number;
+                        checksLeft: number;
+                        nextResendAt: string | null;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        expiresAt: string;
+                        customerReference: string | null;
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        id: string;
+                        /** Format: uuid */
+                        serviceId: string;
+                        /**
+                         * @description PENDING; all others are final. UNDELIVERED: no channel has reached the number.
+                         * @enum {string}
+                         */
+                        status: "PENDING" | "APPROVED" | "EXPIRED" | "MAX_CHECKS" | "CANCELED" | "BLOCKED" | "UNDELIVERED";
+                        to: string;
+                        channel: ("SMS" | "RCS" | "WHATSAPP") | null;
+                        sendCount: number;
+                        checksLeft: number;
+                        nextResendAt: string | null;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        expiresAt: string;
+                        customerReference: string | null;
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    checkVerificationByNumber: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** Format: uuid */
+                    serviceId: string;
+                    to: string;
+                    /** @description As the user typed it. */
+                    code: string;
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        id: string;
+                        /**
+                         * @description PENDING; all others are final. UNDELIVERED: no channel has reached the number.
+                         * @enum {string}
+                         */
+                        status: "PENDING" | "APPROVED" | "EXPIRED" | "MAX_CHECKS" | "CANCELED" | "BLOCKED" | "UNDELIVERED";
+                        valid: boolean;
+                        /** @description Wrong codes that it still takes. */
+                        checksLeft: number;
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    checkVerification: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description As the user typed it. */
+                    code: string;
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        id: string;
+                        /**
+                         * @description PENDING; all others are final. UNDELIVERED: no channel has reached the number.
+                         * @enum {string}
+                         */
+                        status: "PENDING" | "APPROVED" | "EXPIRED" | "MAX_CHECKS" | "CANCELED" | "BLOCKED" | "UNDELIVERED";
+                        valid: boolean;
+                        /** @description Wrong codes that it still takes. */
+                        checksLeft: number;
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    resendVerification: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description The only channel to use. Default: the workflow of the service.
+                     * @enum {string}
+                     */
+                    channel?: "SMS" | "RCS" | "WHATSAPP";
+                    /** @description Language of the text, such as `pt-BR`. */
+                    locale?: string;
+                    /** @description The user's address, as your server sees it. */
+                    ip?: string;
+                    /** @description Your id of the user. */
+                    userId?: string;
+                    /** @description Your id of the user's device. */
+                    deviceId?: string;
+                    /** @description After `challenge_required`: `TOKEN:PROOF`, signed by your server. */
+                    challengePassed?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        id: string;
+                        /** Format: uuid */
+                        serviceId: string;
+                        /**
+                         * @description PENDING; all others are final. UNDELIVERED: no channel has reached the number.
+                         * @enum {string}
+                         */
+                        status: "PENDING" | "APPROVED" | "EXPIRED" | "MAX_CHECKS" | "CANCELED" | "BLOCKED" | "UNDELIVERED";
+                        to: string;
+                        channel: ("SMS" | "RCS" | "WHATSAPP") | null;
+                        sendCount: number;
+                        checksLeft: number;
+                        nextResendAt: string | null;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        expiresAt: string;
+                        customerReference: string | null;
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    findVerification: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        id: string;
+                        /** Format: uuid */
+                        serviceId: string;
+                        /**
+                         * @description PENDING; all others are final. UNDELIVERED: no channel has reached the number.
+                         * @enum {string}
+                         */
+                        status: "PENDING" | "APPROVED" | "EXPIRED" | "MAX_CHECKS" | "CANCELED" | "BLOCKED" | "UNDELIVERED";
+                        to: string;
+                        channel: ("SMS" | "RCS" | "WHATSAPP") | null;
+                        sendCount: number;
+                        checksLeft: number;
+                        nextResendAt: string | null;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        expiresAt: string;
+                        customerReference: string | null;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    cancelVerification: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Cancelled */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    reportVerification: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @enum {string} */
+                    outcome: "converted" | "fraud";
+                };
+            };
+        };
+        responses: {
+            /** @description Recorded */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    listGuardDecisions: {
+        parameters: {
+            query?: {
+                /** @description UTC; default: 24 hours ago. */
+                from?: string;
+                /** @description UTC; default: now. */
+                to?: string;
+                /** @description Default: all services. */
+                serviceId?: string;
+                outcome?: "ALLOW" | "CHALLENGE" | "BLOCK";
+                /** @description Beginning of the numbers, with its plus. */
+                prefix?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        id: string;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        at: string;
+                        serviceId: string | null;
+                        verificationId: string | null;
+                        /** @description The number with its middle hidden. */
+                        to: string;
+                        country: string | null;
+                        /** @enum {string} */
+                        outcome: "ALLOW" | "CHALLENGE" | "BLOCK";
+                        /** @description False: only recorded, because the mode or the country is monitored. */
+                        enforced: boolean;
+                        rule: string | null;
+                        /** @description Every observation: `rule`, and where it has them `value`, `limit`, `window` and `prefix`. */
+                        reasons: {
+                            [key: string]: unknown;
+                        }[];
+                        /** @description Price of the messages of the send. */
+                        cost: number;
+                    }[];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    listGuardRanges: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        prefix: string;
+                        /**
+                         * @description PAUSED until `until`. OPEN: it was paused. RELEASED and BLOCKED: by a person, for good.
+                         * @enum {string}
+                         */
+                        state: "PAUSED" | "OPEN" | "RELEASED" | "BLOCKED";
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        since: string;
+                        until: string | null;
+                        /** @description Every observation: `rule`, and where it has them `value`, `limit`, `window` and `prefix`. */
+                        reasons: {
+                            [key: string]: unknown;
+                        }[];
+                        /** @description Sends that passed the pause to find out whether people are there. */
+                        probes: number;
+                        probesApproved: number;
+                    }[];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    releaseGuardRange: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Beginning of the numbers in E.164, with its plus. */
+                prefix: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        prefix: string;
+                        /**
+                         * @description PAUSED until `until`. OPEN: it was paused. RELEASED and BLOCKED: by a person, for good.
+                         * @enum {string}
+                         */
+                        state: "PAUSED" | "OPEN" | "RELEASED" | "BLOCKED";
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        since: string;
+                        until: string | null;
+                        /** @description Every observation: `rule`, and where it has them `value`, `limit`, `window` and `prefix`. */
+                        reasons: {
+                            [key: string]: unknown;
+                        }[];
+                        /** @description Sends that passed the pause to find out whether people are there. */
+                        probes: number;
+                        probesApproved: number;
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    blockGuardRange: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Beginning of the numbers in E.164, with its plus. */
+                prefix: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        prefix: string;
+                        /**
+                         * @description PAUSED until `until`. OPEN: it was paused. RELEASED and BLOCKED: by a person, for good.
+                         * @enum {string}
+                         */
+                        state: "PAUSED" | "OPEN" | "RELEASED" | "BLOCKED";
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        since: string;
+                        until: string | null;
+                        /** @description Every observation: `rule`, and where it has them `value`, `limit`, `window` and `prefix`. */
+                        reasons: {
+                            [key: string]: unknown;
+                        }[];
+                        /** @description Sends that passed the pause to find out whether people are there. */
+                        probes: number;
+                        probesApproved: number;
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    replayGuard: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * Format: uuid
+                     * @description Default: all services.
+                     */
+                    serviceId?: string;
+                    /**
+                     * Format: date-time
+                     * @description UTC; default: 24 hours ago.
+                     */
+                    from?: string;
+                    /**
+                     * Format: date-time
+                     * @description UTC; default: now.
+                     */
+                    to?: string;
+                    guard: {
+                        /**
+                         * @description `monitor`: decides and records, but sends. `strict`: acts on less evidence. Default: `standard`. Cost caps hold in all but `off`.
+                         * @enum {string}
+                         */
+                        mode?: "off" | "monitor" | "standard" | "strict";
+                        countries?: {
+                            /** @description If given, the other countries are blocked, unless they are monitored. */
+                            allow?: string[];
+                            /** @description Countries in which decisions are only recorded. */
+                            monitor?: string[];
+                            /** @description Countries to which nothing is sent. */
+                            block?: string[];
+                        };
+                        /** @description Money for messages in 60 minutes. */
+                        maxCostPerHour?: number;
+                        /** @description Money for messages in 24 hours. */
+                        maxCostPerDay?: number;
+                        lineTypes?: {
+                            /** @description Default: PREMIUM, FIXED_LINE, TOLL_FREE and UNASSIGNED. */
+                            block: ("PREMIUM" | "FIXED_LINE" | "VOIP" | "TOLL_FREE" | "UNASSIGNED")[];
+                        };
+                        /** @description Numbers for which the guard never decides, such as those of testers. */
+                        safeList?: string[];
+                        /** @description True: what is blocked looks like a send, and is never approved. For public sign-ups. */
+                        discreet?: boolean;
+                        /** @description False: what would be challenged with a captcha is blocked. Default: true. */
+                        challenge?: boolean;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        sends: number;
+                        /** @description Sends that would have been blocked. */
+                        stopped: number;
+                        challenged: number;
+                        /** @description Price of those whose codes nobody entered. */
+                        moneyStopped: number;
+                        /** @description People who entered their codes, and would not have got them. */
+                        peopleBlocked: number;
+                        /** @description People who would have had to pass a challenge first. */
+                        peopleChallenged: number;
+                        /** @description Stopped sends by the rule that decided. */
+                        rules: {
+                            [key: string]: number;
+                        };
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    listVerifyStats: {
+        parameters: {
+            query?: {
+                by?: "country" | "network" | "channel" | "hour";
+                /** @description Default: all services. */
+                serviceId?: string;
+                /** @description UTC; default: 24 hours ago. */
+                from?: string;
+                /** @description UTC; default: now. */
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        key: string | null;
+                        started: number;
+                        sends: number;
+                        delivered: number;
+                        approved: number;
+                        /** @description Sends that the guard has blocked or challenged. */
+                        stopped: number;
+                        medianSeconds: number | null;
+                        cost: number;
+                        costPerApproval: number | null;
+                        /** @description What the stopped sends would have cost. */
+                        moneyStopped: number;
+                    }[];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
             503: components["responses"]["Error503"];
@@ -24743,9 +27235,9 @@ export interface operations {
                          */
                         role: "viewer" | "sender" | "manager" | "admin";
                         /** @description The effective scopes. */
-                        operations: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social")[];
+                        operations: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social" | "verify")[];
                         /** @description Those of `operations` within which the role may change something. */
-                        writable: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social")[];
+                        writable: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social" | "verify")[];
                         /**
                          * @description The last factor that the user showed to sign in.
                          * @enum {string}
@@ -25013,9 +27505,9 @@ export interface operations {
                          */
                         role: "viewer" | "sender" | "manager" | "admin";
                         /** @description The effective scopes. */
-                        operations: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social")[];
+                        operations: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social" | "verify")[];
                         /** @description Those of `operations` within which the role may change something. */
-                        writable: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social")[];
+                        writable: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social" | "verify")[];
                         /**
                          * @description The last factor that the user showed to sign in.
                          * @enum {string}
@@ -25908,7 +28400,7 @@ export interface operations {
                              * @description The thresholds of the kinds are listed by `operatorListAlertRules`.
                              * @enum {string}
                              */
-                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "callbacks_unclaimed" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "billing_differs" | "sold_under_cost" | "agents_requested";
+                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "callbacks_unclaimed" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "verify_range_paused" | "verify_cost_cap" | "disk_low" | "certificate_expiring" | "token_expiring" | "billing_differs" | "sold_under_cost" | "agents_requested";
                             /** @enum {string} */
                             severity: "error" | "warning" | "info";
                             count: number | null;
@@ -25957,7 +28449,7 @@ export interface operations {
                         data: {
                             id: number;
                             /** @enum {string} */
-                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "callbacks_unclaimed" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "billing_differs" | "sold_under_cost" | "agents_requested";
+                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "callbacks_unclaimed" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "verify_range_paused" | "verify_cost_cap" | "disk_low" | "certificate_expiring" | "token_expiring" | "billing_differs" | "sold_under_cost" | "agents_requested";
                             /** @enum {string} */
                             state: "pending" | "firing" | "acknowledged" | "resolved";
                             /** @enum {string} */
@@ -26049,7 +28541,7 @@ export interface operations {
                     "application/json": {
                         data: {
                             /** @enum {string} */
-                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "callbacks_unclaimed" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "billing_differs" | "sold_under_cost" | "agents_requested";
+                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "callbacks_unclaimed" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "verify_range_paused" | "verify_cost_cap" | "disk_low" | "certificate_expiring" | "token_expiring" | "billing_differs" | "sold_under_cost" | "agents_requested";
                             /** @description True if recipients are notified, and the alert is listed. */
                             enabled: boolean;
                             /** @description Time for which the condition must hold. */
@@ -26072,7 +28564,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "callbacks_unclaimed" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "billing_differs" | "sold_under_cost" | "agents_requested";
+                kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "callbacks_unclaimed" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "verify_range_paused" | "verify_cost_cap" | "disk_low" | "certificate_expiring" | "token_expiring" | "billing_differs" | "sold_under_cost" | "agents_requested";
             };
             cookie?: never;
         };
@@ -32340,6 +34832,138 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["ContactUpdatedEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx within 5 seconds acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onVerificationCreatedEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["VerificationCreatedEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx within 5 seconds acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onVerificationSentEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["VerificationSentEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx within 5 seconds acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onVerificationApprovedEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["VerificationApprovedEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx within 5 seconds acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onVerificationFailedEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["VerificationFailedEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx within 5 seconds acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onVerificationExpiredEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["VerificationExpiredEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx within 5 seconds acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onVerificationBlockedEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["VerificationBlockedEvent"];
             };
         };
         responses: {

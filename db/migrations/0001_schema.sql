@@ -2872,6 +2872,200 @@ CREATE POLICY tenant ON user_session AS PERMISSIVE FOR ALL TO public USING ((acc
 
 COMMENT ON TABLE user_session IS 'shared';
 
+CREATE TABLE verification (
+  account_id bigint NOT NULL,
+  id uuid NOT NULL,
+  service_id uuid NOT NULL,
+  number text NOT NULL,
+  person text NOT NULL,
+  country text,
+  status text DEFAULT 'PENDING'::text NOT NULL,
+  channel text,
+  locale text NOT NULL,
+  code_hash bytea,
+  code_length smallint NOT NULL,
+  sends smallint DEFAULT 0 NOT NULL,
+  checks smallint DEFAULT 0 NOT NULL,
+  address text,
+  user_ref text,
+  device text,
+  network text,
+  customer_reference text,
+  hidden boolean DEFAULT false NOT NULL,
+  probe_of text,
+  challenged boolean DEFAULT false NOT NULL,
+  created_at timestamp with time zone NOT NULL,
+  resend_at timestamp with time zone,
+  expires_at timestamp with time zone NOT NULL,
+  ended_at timestamp with time zone,
+  delivery text,
+  feedback text,
+  CONSTRAINT verification_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT verification_check CHECK (((status = 'PENDING'::text) = (ended_at IS NULL))),
+  CONSTRAINT verification_delivery_check CHECK ((delivery = ANY (ARRAY['DELIVERED'::text, 'FAILED'::text]))),
+  CONSTRAINT verification_feedback_check CHECK ((feedback = ANY (ARRAY['converted'::text, 'fraud'::text]))),
+  CONSTRAINT verification_status_check CHECK ((status = ANY (ARRAY['PENDING'::text, 'APPROVED'::text, 'EXPIRED'::text, 'MAX_CHECKS'::text, 'CANCELED'::text, 'BLOCKED'::text, 'UNDELIVERED'::text])))
+);
+
+CREATE UNIQUE INDEX verification_open ON verification USING btree (account_id, person, service_id) WHERE (status = 'PENDING'::text);
+
+CREATE INDEX verification_due ON verification USING btree (expires_at) WHERE (status = 'PENDING'::text);
+
+CREATE INDEX verification_created ON verification USING btree (created_at);
+
+ALTER TABLE verification ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY tenant ON verification AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+
+COMMENT ON TABLE verification IS 'facts';
+
+CREATE TABLE verification_code (
+  account_id bigint NOT NULL,
+  verification_id uuid NOT NULL,
+  sealed bytea NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  CONSTRAINT verification_code_pkey PRIMARY KEY (account_id, verification_id)
+);
+
+CREATE INDEX verification_code_due ON verification_code USING btree (expires_at);
+
+ALTER TABLE verification_code ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY tenant ON verification_code AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+
+COMMENT ON TABLE verification_code IS 'facts';
+
+CREATE TABLE verification_message (
+  account_id bigint NOT NULL,
+  message_id uuid NOT NULL,
+  verification_id uuid NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  followed boolean DEFAULT false NOT NULL,
+  CONSTRAINT verification_message_pkey PRIMARY KEY (account_id, message_id)
+);
+
+CREATE INDEX verification_message_of ON verification_message USING btree (account_id, verification_id);
+
+CREATE INDEX verification_message_open ON verification_message USING btree (created_at) WHERE (NOT followed);
+
+ALTER TABLE verification_message ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY tenant ON verification_message AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+
+COMMENT ON TABLE verification_message IS 'facts';
+
+CREATE TABLE verify_counter (
+  account_id bigint NOT NULL,
+  kind text NOT NULL,
+  key text NOT NULL,
+  minutes smallint NOT NULL,
+  at timestamp with time zone NOT NULL,
+  sent integer DEFAULT 0 NOT NULL,
+  approved integer DEFAULT 0 NOT NULL,
+  delivered integer DEFAULT 0 NOT NULL,
+  failed integer DEFAULT 0 NOT NULL,
+  micros bigint DEFAULT 0 NOT NULL,
+  CONSTRAINT verify_counter_pkey PRIMARY KEY (account_id, kind, key, minutes, at)
+);
+
+CREATE INDEX verify_counter_old ON verify_counter USING btree (minutes, at);
+
+ALTER TABLE verify_counter ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY tenant ON verify_counter AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+
+COMMENT ON TABLE verify_counter IS 'facts';
+
+CREATE TABLE verify_decision (
+  account_id bigint NOT NULL,
+  id uuid NOT NULL,
+  service_id uuid,
+  verification_id uuid,
+  number text NOT NULL,
+  country text,
+  outcome text NOT NULL,
+  enforced boolean NOT NULL,
+  rule text,
+  prefix text,
+  reasons jsonb NOT NULL,
+  micros bigint DEFAULT 0 NOT NULL,
+  address text,
+  user_ref text,
+  device text,
+  CONSTRAINT verify_decision_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT verify_decision_outcome_check CHECK ((outcome = ANY (ARRAY['ALLOW'::text, 'CHALLENGE'::text, 'BLOCK'::text])))
+);
+
+CREATE INDEX verify_decision_old ON verify_decision USING btree (id);
+
+CREATE INDEX verify_decision_stopped ON verify_decision USING btree (account_id, id) WHERE (outcome <> 'ALLOW'::text);
+
+ALTER TABLE verify_decision ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY tenant ON verify_decision AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+
+COMMENT ON TABLE verify_decision IS 'facts';
+
+CREATE TABLE verify_number (
+  account_id bigint NOT NULL,
+  person text NOT NULL,
+  sent timestamp with time zone[] DEFAULT '{}'::timestamp with time zone[] NOT NULL,
+  wrong timestamp with time zone[] DEFAULT '{}'::timestamp with time zone[] NOT NULL,
+  locked_until timestamp with time zone,
+  used_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT verify_number_pkey PRIMARY KEY (account_id, person)
+);
+
+CREATE INDEX verify_number_old ON verify_number USING btree (used_at);
+
+ALTER TABLE verify_number ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY tenant ON verify_number AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+
+COMMENT ON TABLE verify_number IS 'facts';
+
+CREATE TABLE verify_range (
+  account_id bigint NOT NULL,
+  prefix text NOT NULL,
+  state text NOT NULL,
+  level smallint DEFAULT 0 NOT NULL,
+  since timestamp with time zone DEFAULT now() NOT NULL,
+  until timestamp with time zone,
+  reasons jsonb DEFAULT '[]'::jsonb NOT NULL,
+  probes timestamp with time zone[] DEFAULT '{}'::timestamp with time zone[] NOT NULL,
+  probes_approved smallint DEFAULT 0 NOT NULL,
+  stopped integer DEFAULT 0 NOT NULL,
+  CONSTRAINT verify_range_pkey PRIMARY KEY (account_id, prefix),
+  CONSTRAINT verify_range_state_check CHECK ((state = ANY (ARRAY['PAUSED'::text, 'OPEN'::text, 'RELEASED'::text, 'BLOCKED'::text])))
+);
+
+CREATE INDEX verify_range_paused ON verify_range USING btree (until) WHERE (state = 'PAUSED'::text);
+
+ALTER TABLE verify_range ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY tenant ON verify_range AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+
+COMMENT ON TABLE verify_range IS 'facts';
+
+CREATE TABLE verify_service (
+  account_id bigint NOT NULL,
+  id uuid NOT NULL,
+  name text NOT NULL,
+  settings jsonb NOT NULL,
+  hook_secret bytea,
+  challenge_secret bytea NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  updated_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT verify_service_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT verify_service_name_key UNIQUE (account_id, name)
+);
+
+ALTER TABLE verify_service ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY tenant ON verify_service AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+
+COMMENT ON TABLE verify_service IS 'facts';
+
 CREATE TABLE webhook_claim (
   account_id bigint NOT NULL,
   owner bigint NOT NULL,
@@ -3557,8 +3751,9 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
   media, message, message_billing, message_deadline, message_event, message_fallback, message_part, message_state, nameless_submit,
   opt_out, passkey, pending_sign_in, person_alias, purpose_opt_out, quality_sample, recovery_code, sender, simulated_outcome, single_sign_on,
   smpp_credential, smpp_outbox, smpp_receipt, smpp_replacement, social_profile, social_state, sticky_sender,
-  template, totp_factor, traffic_day, traffic_hour, unknown_outcome, webhook_claim, webhook_delivery,
-  webhook_endpoint, webhook_outbox, webhook_published, webhook_retry
+  template, totp_factor, traffic_day, traffic_hour, unknown_outcome, verification, verification_code,
+  verification_message, verify_counter, verify_decision, verify_number, verify_range, verify_service, webhook_claim,
+  webhook_delivery, webhook_endpoint, webhook_outbox, webhook_published, webhook_retry
 TO heliograph_tenant;
 GRANT SELECT ON
   account, account_work, lookup_budget, media_copy, passed_on, single_sign_on_domain, smpp_bind

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { CAMPAIGN_CASES } from './campaign-cases.ts';
 import type { Case } from './case.ts';
 import { OPERATOR_CASES } from './operator-cases.ts';
-import { contactOf, endpointOf, fieldOf, type Party, PICTURE, webhookOf } from './things.ts';
+import { contactOf, endpointOf, fieldOf, numberAtRandom, type Party, PICTURE, serviceOf, webhookOf } from './things.ts';
 
 const PG = '/api/partner-gateway/v1';
 const MS = '/api/message-server';
@@ -46,6 +46,9 @@ export const OPEN_ROUTES: ReadonlySet<string> = new Set([
   // By a signed link.
   `GET ${PG}/exports/:exportId/file`,
   // Signed by the carrier of a connection.
+  'POST /hooks/supabase/send-sms/:serviceId',
+  'POST /hooks/zitadel/send-sms/:serviceId',
+  'POST /hooks/authgear/send-sms/:serviceId',
   'GET /api/callbacks/http/:connectionName',
   'POST /api/callbacks/http/:connectionName',
   'GET /api/callbacks/whatsapp/:connectionName',
@@ -298,6 +301,39 @@ export const CASES: Readonly<Record<string, Case>> = {
   [`GET ${PG}/inbox/availability`]: NO_IDS,
   // Keys are not available: only users are.
   [`PUT ${PG}/inbox/availability`]: { body: () => ({ available: true }), answers: [403] },
+
+  [`POST ${PG}/verify/services`]: { body: serviceOf },
+  [`GET ${PG}/verify/services`]: NO_IDS,
+  [`GET ${PG}/verify/services/:id`]: { ids: { 'path.id': 'verifyService' } },
+  [`PATCH ${PG}/verify/services/:id`]: { ids: { 'path.id': 'verifyService' }, body: () => ({ brand: 'x' }) },
+  [`PUT ${PG}/verify/services/:id/hook-secret`]: {
+    ids: { 'path.id': 'verifyService' },
+    body: ({ token }) => ({ secret: `secret of ${token}` }),
+  },
+  [`DELETE ${PG}/verify/services/:id`]: { ids: { 'path.id': 'verifyService' } },
+  [`GET ${PG}/verify/guard/decisions`]: NO_IDS,
+  [`GET ${PG}/verify/guard/ranges`]: NO_IDS,
+  [`POST ${PG}/verify/guard/ranges/:prefix/release`]: { ids: { 'path.prefix': 'verifyRange' } },
+  [`POST ${PG}/verify/guard/ranges/:prefix/block`]: { ids: { 'path.prefix': 'verifyRange' } },
+  [`POST ${PG}/verify/guard/replay`]: { body: () => ({ guard: { mode: 'strict' } }) },
+  [`GET ${PG}/verify/stats`]: NO_IDS,
+  [`POST ${PG}/verifications`]: {
+    ids: { 'body.serviceId': 'verifyService' },
+    body: () => ({ to: numberAtRandom() }),
+  },
+  [`POST ${PG}/verifications/check`]: {
+    ids: { 'body.serviceId': 'verifyService' },
+    body: () => ({ to: NUMBER, code: '123456' }),
+    answers: [404],
+  },
+  [`POST ${PG}/verifications/:id/check`]: { ids: { 'path.id': 'verification' }, body: () => ({ code: '123456' }) },
+  [`POST ${PG}/verifications/:id/resend`]: { ids: { 'path.id': 'verification' }, body: () => ({}), answers: [429] },
+  [`GET ${PG}/verifications/:id`]: { ids: { 'path.id': 'verification' } },
+  [`DELETE ${PG}/verifications/:id`]: { ids: { 'path.id': 'verification' } },
+  [`POST ${PG}/verifications/:id/feedback`]: {
+    ids: { 'path.id': 'verification' },
+    body: () => ({ outcome: 'converted' }),
+  },
 
   [`POST ${PG}/webhooks/delivery-status`]: { body: webhookOf },
   [`GET ${PG}/webhooks/delivery-status`]: NO_IDS,

@@ -79,6 +79,9 @@ export const endpointOf = ({ token }: Party) => ({
   eventTypes: ['webhook.disabled'],
   name: token,
 });
+export const serviceOf = ({ token }: Party) => ({ name: `${token} ${randomUUID()}`, brand: token });
+/** A mobile number that no other request uses. */
+export const numberAtRandom = (): string => `+39333${String(randomBytes(4).readUInt32BE() % 1e7).padStart(7, '0')}`;
 export const webhookOf = ({ token }: Party) => ({ callbackUrl: `https://127.0.0.1:8443/${token}` });
 
 const NETWORK_BY_TOKEN = new Map([
@@ -372,6 +375,15 @@ export const MAKERS = {
     unknown: () => randomUUIDv7(),
   },
   endpoint: { make: (p) => create(p, `${PG}/webhooks/endpoints`, endpointOf(p), 'id'), unknown: unknownNumber },
+  verifyService: { make: (p) => create(p, `${PG}/verify/services`, serviceOf(p), 'id'), unknown: () => randomUUIDv7() },
+  verification: {
+    async make(p) {
+      const serviceId = await create(p, `${PG}/verify/services`, serviceOf(p), 'id');
+      return create(p, `${PG}/verifications`, { serviceId, to: numberAtRandom() }, 'id');
+    },
+    unknown: () => randomUUIDv7(),
+  },
+  verifyRange: { make: async () => numberAtRandom().slice(0, 9), unknown: () => numberAtRandom().slice(0, 9) },
   endpointEvent: {
     async make({ pool, accountId, token }) {
       const id = randomUUIDv7();
@@ -430,7 +442,12 @@ export const MAKERS = {
 
 export type ThingName = keyof typeof MAKERS;
 /** Ids that a client chooses: a valid request with one that is in use is already a conflict. */
-export const CHOSEN_THINGS: ReadonlySet<ThingName> = new Set(['reusedClientId', 'globalId', 'idempotencyKey']);
+export const CHOSEN_THINGS: ReadonlySet<ThingName> = new Set([
+  'reusedClientId',
+  'globalId',
+  'idempotencyKey',
+  'verifyRange',
+]);
 /** Things of which an account has only one: routes reach them without an id. */
 export const SINGLE_THINGS: readonly ThingName[] = ['webhook'];
 /** The kinds of things, by name. */

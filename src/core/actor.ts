@@ -147,6 +147,7 @@ export const SCOPES = [
   'keys',
   'money',
   'social',
+  'verify',
 ] as const;
 export type Scope = (typeof SCOPES)[number];
 
@@ -176,6 +177,7 @@ export const RIGHTS: Record<Scope, Record<Role, Access | 'none'>> = {
   keys: { viewer: 'none', sender: 'none', manager: 'none', admin: 'write' },
   money: { viewer: 'read', sender: 'none', manager: 'read', admin: 'write' },
   social: { viewer: 'read', sender: 'none', manager: 'write', admin: 'write' },
+  verify: { viewer: 'read', sender: 'write', manager: 'write', admin: 'write' },
 };
 
 /** Returns true if a role has this access within the scope. */

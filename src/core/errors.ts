@@ -10,14 +10,22 @@ export const ERRORS = {
   step_up_required: [403, 'Re-authentication required: confirm with your password, a code or a passkey'],
   second_factor_required: [403, 'The account requires a second factor: add one first'],
   plaintext_refused: [403, 'Use HTTPS: plaintext requests are rejected'],
+  verification_blocked: [403, 'No code was sent: the guard of the service stopped it'],
+  challenge_required: [403, 'No code was sent: the user must pass a challenge first'],
   not_found: [404, 'Not found'],
+  no_open_verification: [404, 'There is no open verification'],
   method_not_allowed: [405, 'Method not allowed on this path'],
   conflict: [409, 'Conflict'],
+  already_used: [409, 'The verification was approved already'],
   gone: [410, 'No longer available'],
   too_large: [413, 'The request is too large'],
   unsupported_media_type: [415, 'Unsupported media type: send application/json'],
   range_not_satisfiable: [416, 'The requested range is outside the file'],
   rate_limited: [429, 'Too many requests'],
+  resend_too_soon: [429, 'Too soon for another code'],
+  too_many_codes: [429, 'Too many codes'],
+  number_locked: [429, 'Too many wrong codes for this number'],
+  cost_cap: [429, 'The service has spent what its guard allows'],
   internal: [500, 'Internal error'],
   bad_gateway: [502, 'The upstream provider returned an error'],
   unavailable: [503, 'Temporarily unavailable: try again'],
@@ -35,6 +43,8 @@ export class AppError extends Error {
   readonly retryAfterSeconds: number | undefined;
   /** Further headers of the response. */
   readonly headers: Readonly<Record<string, string>> | undefined;
+  /** Further fields of the body, such as the reasons of a guard. */
+  readonly fields: Readonly<Record<string, unknown>> | undefined;
 
   constructor(
     code: ErrorCode,
@@ -43,6 +53,7 @@ export class AppError extends Error {
       details?: readonly FieldError[];
       retryAfterSeconds?: number;
       headers?: Readonly<Record<string, string>>;
+      fields?: Readonly<Record<string, unknown>>;
       cause?: unknown;
     } = {},
   ) {
@@ -53,6 +64,7 @@ export class AppError extends Error {
     this.details = options.details;
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.headers = options.headers;
+    this.fields = options.fields;
   }
 }
 

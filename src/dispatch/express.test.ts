@@ -23,6 +23,7 @@ import { jobOf } from '../messages/load.ts';
 import type { Lookups } from '../messages/prepare.ts';
 import type { Draft, Verdict } from '../messages/read-send.ts';
 import { createExpress, type Express, moveUnwrittenToQueue } from './express.ts';
+import { CODE } from './held.ts';
 import { createWaker, type Pump, type PumpDeps, type Waker } from './pump.ts';
 import type { NewChunk } from './store.ts';
 
@@ -33,16 +34,16 @@ beforeEach(async () => {
   await addBalances(pool);
 });
 
-const newChunk = (count: number): { chunk: NewChunk; jobs: () => ReturnType<typeof jobOf>[] } => {
+const newChunk = (count: number, priority = 0): { chunk: NewChunk; jobs: () => ReturnType<typeof jobOf>[] } => {
   const messages = Array.from({ length: count }, () => newMessage());
   const ids = messages.map(({ id }) => id);
-  const chunk = { accountId: 1, connectionId: 1, priority: 0, availableAt: null, ids };
+  const chunk = { accountId: 1, connectionId: 1, priority, availableAt: null, ids };
   return { chunk, jobs: () => messages.map(jobOf) };
 };
 
 /** Returns how many of this many messages would pass the queue now. */
-function passing(pump: Pump, count = 1): number {
-  const { chunk, jobs } = newChunk(count);
+function passing(pump: Pump, count = 1, priority = 0): number {
+  const { chunk, jobs } = newChunk(count, priority);
   const reservation = pump.reserve(chunk, jobs);
   reservation?.cancel(false);
   return reservation?.count ?? 0;
@@ -165,6 +166,26 @@ test('a wake-up for single sends closes the lane until they are claimed; one for
   pump.wake();
   expect(passing(pump)).toBe(0);
   await untilOpen(pump);
+});
+
+test('a code passes although single sends wait, and leaves the queue before them', async () => {
+  const { script, waiting, answerOne } = heldAnswers();
+  const carrier = createScriptedCarrier({ window: 1, script });
+  const { accept, pump } = await processOn(carrier);
+  pump.wake();
+  expect([passing(pump), passing(pump, 1, CODE)]).toEqual([0, 1]);
+  await untilOpen(pump);
+  await accept.many(actor(), drafts(8));
+  await until('the window is full', () => waiting.length === 1);
+  const code = idOf(await accept.one(actor(), draft({ priority: CODE })));
+  await until('the code is claimed', async () => (await listChunks(pool)).every(({ owner }) => owner !== null));
+  for (let n = 0; n < 9; n++) {
+    await until('the next is written', () => waiting.length > 0);
+    answerOne();
+  }
+  await queueEmpty();
+  // One message may be on its way to the carrier when the code is claimed.
+  expect(carrier.submitted.indexOf(code)).toBeLessThanOrEqual(2);
 });
 
 test('an account that floods takes no slot before the single send of another', async () => {

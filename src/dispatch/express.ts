@@ -71,7 +71,7 @@ export function createLane(pump: LanePump): Lane & { reserved(): number } {
   return {
     reserved: () => reserved,
     reserve(chunk, jobs) {
-      if (pump.isShut() || pump.mayHaveUrgent() || pump.held.bestPriority() <= URGENT) return null;
+      if (pump.isShut() || isClosed(pump, chunk.priority)) return null;
       const own = takeTurns(pump, chunk, jobs);
       const count = own.length;
       if (count === 0) return null;
@@ -102,6 +102,13 @@ export function createLane(pump: LanePump): Lane & { reserved(): number } {
   };
 }
 
+/**
+ * True if messages of this priority would overtake others that wait. Codes overtake single sends, and of codes that are
+ * still in the queue none is older than the window takes to become free.
+ */
+const isClosed = (pump: LanePump, priority: number): boolean =>
+  priority < URGENT ? pump.held.bestPriority() < URGENT : pump.mayHaveUrgent() || pump.held.bestPriority() <= URGENT;
+
 /** Takes the turns of the first messages that a lane may write now. */
 function takeTurns(pump: LanePump, { ids }: NewChunk, jobs: () => readonly Job[]): readonly Job[] {
   const free = Math.min(pump.freeSlots(), ids.length);
@@ -117,12 +124,13 @@ function takeTurns(pump: LanePump, { ids }: NewChunk, jobs: () => readonly Job[]
 
 const toChunk = (
   id: number,
-  { accountId, alternates = [], onUnknown = 'hold' }: NewChunk,
+  { accountId, priority, alternates = [], onUnknown = 'hold' }: NewChunk,
   jobs: readonly Job[],
 ): Chunk => ({
   id,
   accountId,
   ...FIRST,
+  priority,
   alternates: [...alternates],
   onUnknown,
   intent: jobs.length,
@@ -130,7 +138,7 @@ const toChunk = (
 });
 
 /** Express chunks never wait, so they need no turn; a retry is older than anything that was queued after it. */
-const FIRST = { priority: URGENT, round: 0, attempt: 0, tries: 0, campaignId: null };
+const FIRST = { round: 0, attempt: 0, tries: 0, campaignId: null };
 
 /** The lanes of the connections that have binds in this process. */
 export type Express = {
@@ -228,10 +236,10 @@ async function insertDirect(db: Db, direct: readonly Direct[]): Promise<void> {
   const lists = direct.map(({ chunk }) => chunk.ids);
   const ends = endsOf(lists);
   const rows = direct.map(
-    ({ chunk: { accountId, connectionId, alternates = [], onUnknown = 'hold', ids }, reservation }, n) => ({
+    ({ chunk: { accountId, connectionId, priority, alternates = [], onUnknown = 'hold', ids }, reservation }, n) => ({
       accountId,
       connectionId,
-      priority: FIRST.priority,
+      priority,
       alternates: plainArray(alternates),
       onUnknown,
       owner: reservation.owner,

@@ -6,8 +6,10 @@ import type { Chunk, OnUnknown } from './store.ts';
 export const NO_PRIORITY = 32_767;
 /** The priority of single sends, for which a share of each window and of each rate is reserved. */
 export const URGENT = 0;
-/** True if a chunk holds single sends. */
-export const isUrgent = ({ priority }: { readonly priority: number }): boolean => priority === URGENT;
+/** The priority of codes of verifications, which go before other single sends. */
+export const CODE = -1;
+/** True if a chunk holds single sends or codes. */
+export const isUrgent = ({ priority }: { readonly priority: number }): boolean => priority <= URGENT;
 
 /**
  * A message in the pump: the submission for the carrier, its share of the connection's rate, and the data for its

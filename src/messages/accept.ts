@@ -13,6 +13,7 @@ import { insertChunks } from '../dispatch/store.ts';
 import { type Charge, fitIntoCredit, freeze, isShortage, type OnceCharge } from '../money/credit.ts';
 import { insertReceiptRequests, type ReceiptRequest } from '../webhooks/smpp-outbox.ts';
 import { findWindows, withFreePrices } from './billing.ts';
+import { insertCodedMessages } from './codes.ts';
 import { createConsentCheck } from './consent.ts';
 import { accepted, claimClientIds, claimedId, keyOf, listClientIds } from './client-ids.ts';
 import { insertTraces, type NewTrace, publishTaken } from './events.ts';
@@ -364,6 +365,7 @@ async function insertAll(tx: Db, fresh: readonly Prepared[], stored: Stored): Pr
   const receipts = fresh.flatMap(toReceiptRequest);
   // Of simulated ones before they are sent.
   const told = messages.filter((message) => !message.simulation && stored.isTold(message));
+  const coded = fresh.flatMap(toCoded);
   const batches = Array.from({ length: Math.ceil(messages.length / ROWS_PER_STATEMENT) }, (_, i) =>
     messages.slice(i * ROWS_PER_STATEMENT, (i + 1) * ROWS_PER_STATEMENT),
   );
@@ -381,6 +383,7 @@ async function insertAll(tx: Db, fresh: readonly Prepared[], stored: Stored): Pr
     ...(traces.length > 0 ? [insertTraces(tx, traces)] : []),
     ...(receipts.length > 0 ? [insertReceiptRequests(tx, receipts)] : []),
     ...(told.length > 0 ? [publishTaken(tx, told)] : []),
+    ...(coded.length > 0 ? [insertCodedMessages(tx, coded)] : []),
     freeze(tx, fresh.map(chargeOf), messages[0]?.id ?? ''),
   ]);
 }
@@ -406,9 +409,12 @@ const toFallback = ({
 };
 
 const toTrace = ({ message: { accountId, id }, draft: { caller, priority } }: Prepared): NewTrace[] =>
-  caller?.mark === 'follow' && priority === 0
+  caller?.mark === 'follow' && priority <= 0
     ? [{ accountId, messageId: id, traceparent: traceparentOf(caller.context), state: caller.context.state }]
     : [];
+
+const toCoded = ({ message: { accountId, id: messageId }, draft: { coded } }: Prepared) =>
+  coded ? [{ accountId, messageId, verificationId: coded.verificationId }] : [];
 
 const toReceiptRequest = ({ message: { accountId, id }, draft: { smpp } }: Prepared): ReceiptRequest[] =>
   smpp ? [{ ...smpp, accountId, messageId: id, shownId: smpp.showId(id) }] : [];

@@ -29,6 +29,8 @@ export type NextChannel = FollowRule & {
   readonly content: Content | null;
   /** True if it waits for the hours of the calendar, as the first message did. */
   readonly respectCalendar?: true;
+  /** Set if its text and content have bullets in place of the code of this verification. */
+  readonly verificationId?: string;
 };
 
 /** The key of a message. */

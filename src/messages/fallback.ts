@@ -6,6 +6,7 @@ import { newId, timeOfId } from '../core/ids.ts';
 import type { Log } from '../core/log.ts';
 import { isFinal, STATUS } from '../core/message-state.ts';
 import { SECOND_MS } from '../core/time.ts';
+import { CODE } from '../dispatch/held.ts';
 import type { Accept } from './accept.ts';
 import { endMessages } from './end.ts';
 import { insertEvents } from './events.ts';
@@ -253,8 +254,9 @@ const inheritedBy = (message: db.FallbackMessage) => ({
   clientData: { ...message.clientData, fallbackOf: message.id },
 });
 
-const toDraft = ({ message, next: { channel, sender, body, content, respectCalendar }, later }: DueMessage): Draft =>
-  newDraft({
+const toDraft = ({ message, next, later }: DueMessage): Draft => {
+  const { channel, sender, body, content, respectCalendar, verificationId } = next;
+  return newDraft({
     ...inheritedBy(message),
     channel,
     sender,
@@ -264,7 +266,9 @@ const toDraft = ({ message, next: { channel, sender, body, content, respectCalen
     nextChannels: later,
     isFollowing: true,
     isKnownNumber: true,
+    ...(verificationId !== undefined && { coded: { verificationId }, priority: CODE }),
   });
+};
 
 const toRejected = ({ message, next: { channel, sender, body, content } }: DueMessage): NewMessage =>
   newMessage({

@@ -16,6 +16,7 @@ import type { RegisteredSender } from '../routing/registered-senders.ts';
 import type { SenderRules } from '../routing/sender-rules.ts';
 import { isInGroup } from '../smpp/text.ts';
 import { type Resolver, type StoredContent, WHOLE_CONTENT_ONLY } from '../templates/content.ts';
+import { revealText } from './codes.ts';
 import type { NewMessage, RecentMessages } from './new-messages.ts';
 import { listQueuedMessages, type QueuedMessage } from './store.ts';
 
@@ -64,13 +65,13 @@ export async function loadRecentJobs(
 
 /** Makes the job of a message without its own content, which would have to be resolved. */
 export function jobOf(message: NewMessage): Job {
-  const { id, destination, sender, body, wantReceipt, parts, channel, campaignId } = message;
+  const { id, destination, sender, body, code, wantReceipt, parts, channel, campaignId } = message;
   const { priceMicros, refundUndelivered, keepsReserve } = message;
   const job: Job = {
     messageId: id,
     destination,
     sender,
-    body,
+    body: code === undefined ? body : revealText(body, code),
     validUntil: validUntilOf(message),
     wantReceipt,
     parts,

@@ -177,6 +177,8 @@ export type NewMessage = {
   readonly smppCredentialId: number | null;
   /** The campaign in whose totals the message counts. */
   readonly campaignId: number | null;
+  /** The code that the carrier gets in place of the bullets. In memory only: no column has it. */
+  readonly code?: string;
   /** A refund of the price goes to the reserve of the message's campaign, which returns it in the end. */
   readonly keepsReserve: boolean;
 };
@@ -335,6 +337,7 @@ const MESSAGE_FIELDS: RowColumns<NewMessage> = once({
   smppCredentialId: bigint((r) => r.smppCredentialId),
   campaignId: bigint((r) => r.campaignId),
   keepsReserve: boolean((r) => r.keepsReserve),
+  code: null,
 });
 
 /** Stores messages of any accounts in one statement; 1,000 rows per statement ran at 91,000 rows/s. */

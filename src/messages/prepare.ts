@@ -26,6 +26,7 @@ import { decodeTlvs, encodeTlvs } from '../smpp/wire.ts';
 import { isStorable } from '../templates/content.ts';
 import { billingOf, type FreePrice, freePriceOf, NO_WINDOWS, purposeOfContent, type WindowsOf } from './billing.ts';
 import { type Hold, holdOf, isUnderLaws, type Limits, placeOf } from './calendar.ts';
+import { codeIn, countedText } from './codes.ts';
 import { type IsOptedOut, readDestination } from './consent.ts';
 import type { NewMessage } from './new-messages.ts';
 import { type Draft, REFUSALS, type Refusal } from './read-send.ts';
@@ -200,7 +201,7 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
       const { connectionIds, onUnknown, reason } = chosen;
       work.connectionIds = connectionIds;
       // Bulk is never sent twice: an offer that arrives twice annoys, a code that never arrives locks a user out.
-      if (draft.priority === 0) work.onUnknown = onUnknown;
+      if (draft.priority <= 0) work.onUnknown = onUnknown;
       message.connectionId = connectionIds[0] ?? null;
       message.routeReason = reason;
       return connectionIds.length === 0 ? faultOf(chosen) : null;
@@ -252,7 +253,7 @@ function fillText(work: Work): Refusal | null {
   if (message.body.includes('\0')) return 'bad_body';
   if (encoding === 'smart' && maySmart(message.destination, message.purpose))
     message.body = smartText(message.body).text;
-  const { parts, alphabet, units } = countParts(message.body);
+  const { parts, alphabet, units } = countParts(countedText(message.body, draft));
   message.parts = parts;
   work.unicode = alphabet === 'ucs2';
   if (work.unicode && encoding === 'strict') work.hint = strictFault(message.body) ?? REFUSALS.body_not_gsm;
@@ -313,7 +314,7 @@ function routable(
 }
 
 const idFor = ({ priority, smpp, caller }: Draft): string =>
-  priority === 0 ? newSingleId(smpp ? 'smpp' : caller?.mark) : newId();
+  priority <= 0 ? newSingleId(smpp ? 'smpp' : caller?.mark) : newId();
 
 type Examiner = Pick<Requester, 'accountId'> & Partial<Requester>;
 
@@ -425,6 +426,7 @@ const toMessage = (by: Examiner, draft: Draft, id: string): NewMessage => ({
   smppCredentialId: by.smppCredentialId ?? null,
   campaignId: null,
   keepsReserve: false,
+  ...codeIn(draft),
 });
 
 type Deps = { readonly pool: Db; readonly tables: Lookups };

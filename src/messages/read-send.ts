@@ -14,6 +14,7 @@ import type { ReceiptRequest } from '../webhooks/smpp-outbox.ts';
 import type { ClientData } from '../webhooks/urls.ts';
 import type { BilledTemplate } from './billing.ts';
 import type { Hold } from './calendar.ts';
+import type { Coded } from './codes.ts';
 import type { NextChannel } from './fallback-store.ts';
 import type { BulkIn, MessageServerIn, SendIn } from './send-schema.ts';
 import type { Encoding } from './smart-encoding.ts';
@@ -34,6 +35,7 @@ export function readSend(body: SendIn, now: Date, maxScheduleDays?: number): Dra
     destination: body.phoneNumber,
     sender: body.senderName ?? body.sender ?? '',
     body: textOf(body.message, body),
+    userIp: body.userIp,
     ...optionsOfSend(body, now),
   });
 }
@@ -268,8 +270,12 @@ export type Draft = {
   readonly validUntil: Date | null;
   /** The message is not sent before this instant; null: it is sent immediately. */
   readonly scheduledAt: Date | null;
-  /** 0 single, 1 bulk, 2 campaign: lower numbers go first. */
-  readonly priority: 0 | 1 | 2;
+  /** -1 code of a verification, 0 single, 1 bulk, 2 campaign: lower numbers go first. */
+  readonly priority: -1 | 0 | 1 | 2;
+  /** The address of the user who asked for the code in it, for the guard against pumping. */
+  readonly userIp?: string | undefined;
+  /** Set if its text has bullets in place of the code of a verification. */
+  readonly coded?: Coded | undefined;
   /** Maximum parts per SMS, when fewer than `MAX_PARTS`. */
   readonly maxParts?: number | undefined;
   /** Encoding of an SMS; undefined: auto. */

@@ -44,7 +44,12 @@ const BULK_LIMIT_BYTES = 16 * 1024 * 1024;
 
 const isSend = (body: schema.SendIn | schema.MessageServerIn): body is schema.SendIn => 'phoneNumber' in body;
 
+/** Throws 403 or 429 if the guard against pumping stops a code that a client sends as a plain message. */
+export type GuardCode = (actor: Actor, draft: Draft) => Promise<void>;
+
 export type SendRouteDeps = PreviewRouteDeps & {
+  /** Omitted where nothing is guarded. */
+  readonly guardCode?: GuardCode;
   readonly accept: Accept;
   /** Null, or omitted, where nothing is traced. */
   readonly tracing?: Tracing | null;
@@ -68,11 +73,12 @@ async function withCallback(pool: Pool, actor: Actor, drafts: Draft[]): Promise<
 }
 
 async function acceptOne(
-  { accept, pool }: Pick<SendRouteDeps, 'accept' | 'pool'>,
+  { accept, pool, guardCode }: Pick<SendRouteDeps, 'accept' | 'pool' | 'guardCode'>,
   actor: Actor,
   draft: Draft,
   idempotency?: IdempotentSend,
 ): Promise<Verdict> {
+  if (draft.userIp !== undefined && draft.purpose === 'otp') await guardCode?.(actor, draft);
   const [ready = draft] = draft.callbackUrl === undefined ? [] : await withCallback(pool, actor, [draft]);
   return accept.one(actor, ready, idempotency);
 }

@@ -158,7 +158,17 @@ const sendOptions = {
 };
 
 /** The specification's body of a send. */
+const UserIp = Type.Optional(
+  Type.String({
+    maxLength: 64,
+    description:
+      'With the purpose `otp`: the address of the user who asked for the code. The guard against SMS pumping then decides about ' +
+      'the message (403 `verification_blocked`, 429 `cost_cap`): that of the verify service named `default`, or the standard one.',
+  }),
+);
+
 export const SendIn = Type.Object({
+  userIp: UserIp,
   phoneNumber: PhoneNumber,
   message: Text,
   senderName: Type.Optional(Sender),

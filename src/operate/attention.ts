@@ -6,6 +6,7 @@ import { listMissed } from '../messages/schedules.ts';
 import { describeUnderCost, listUnderCost } from '../money/under-cost.ts';
 import { listUnusableConnections } from '../routing/choice.ts';
 import { findInstallationUsedUp } from '../routing/number-lookups.ts';
+import { listGuardConcerns } from '../verify/ranges.ts';
 import type { ConnectionRow } from './connection-store.ts';
 import type { WorkerRow } from './workers.ts';
 
@@ -94,6 +95,7 @@ async function concernsOfAccounts(pool: Db, from: Thresholds): Promise<Attention
     ...webhooks.map(({ kind, ...row }) => concern(kind, row)),
     ...credit.map((row) => concern('low_credit', row)),
     ...tokens.map((row) => concern('token_expiring', { severity: 'warning', ...row })),
+    ...(await listGuardConcerns(pool)).map(({ kind, ...row }) => concern(kind, { severity: 'warning', ...row })),
   ];
 }
 
@@ -197,6 +199,8 @@ const KINDS = {
   low_credit: kind('account', 60, from(24, 'hours')),
   webhook_failing: kind('account', 0, from(1, 'hours')),
   webhook_disabled: kind('account', 0),
+  verify_range_paused: kind('account', 0),
+  verify_cost_cap: kind('account', 0),
   disk_low: kind('machine', 60, from(2, 'gibibytes')),
   certificate_expiring: kind('machine', 0, from(14, 'days')),
   token_expiring: kind('account', 0, from(7, 'days')),

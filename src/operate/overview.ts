@@ -33,7 +33,7 @@ const AttentionOut = Type.Object({
   count: orNull(
     Type.Integer({
       description:
-        'Messages, receipts, routes or credentials; the percentage that was delivered (delivery_falling), MiB that are ' +
+        'Messages, receipts, routes, credentials or ranges; the percentage that was delivered (delivery_falling), MiB that are ' +
         'free (disk_low), or the days that are left (certificate_expiring).',
     }),
   ),

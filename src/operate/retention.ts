@@ -13,6 +13,7 @@ import { findExpiryProgress } from '../messages/expiry.ts';
 import { deleteOldWeeks } from '../messages/weekly-cap.ts';
 import { deleteFreeMessages } from '../money/free-allowance.ts';
 import { endStickyPools } from '../routing/sender-rules.ts';
+import { deleteOldDecisions, deleteOldNumbers, deleteOldVerifications } from '../verify/store.ts';
 
 const ROWS_PER_BATCH = 5000;
 
@@ -20,7 +21,7 @@ type Deps = { readonly pool: Pool; readonly log: Log; readonly now: () => Date }
 
 /**
  * Deletes data older than `days`. Messages, their states, parts and events, and the log of webhooks go with the
- * partitions of their day; the feed of events goes after seven days at the latest. Their data in other tables, inbound messages, the recipients of campaigns, the pool numbers
+ * partitions of their day; the feed of events goes after seven days at the latest. Their data in other tables, inbound messages, verifications, the recipients of campaigns, the pool numbers
  * kept for recipients, and resolved alerts are deleted in batches. The audit log, the ledger, the figures, contacts,
  * consent, and the content that users edit are kept.
  *
@@ -77,6 +78,9 @@ async function deleteBatch(pool: Pool, before: Date): Promise<number> {
     await deleteRetries(pool, { beforeId }),
     await deleteOutbox(pool, { beforeId }),
     await deleteBilling(pool, old),
+    await deleteOldVerifications(pool, old),
+    await deleteOldDecisions(pool, { beforeId, limit: ROWS_PER_BATCH }),
+    await deleteOldNumbers(pool, old),
     await deleteFreeMessages(pool, old),
     await deleteLostChunks(pool, { beforeId }),
     await deleteAlerts(pool, old),

@@ -21,6 +21,43 @@ const CONTACT = {
   lastName: 'Example',
 };
 
+const verification = (summary: string, status: string) =>
+  fact(
+    summary,
+    Type.Object({
+      verificationId: Type.String({ format: 'uuid' }),
+      serviceId: Type.String({ format: 'uuid' }),
+      to: Type.String({ description: 'The number with its middle hidden.' }),
+      country: orNull(Type.String()),
+      channel: orNull(channelName()),
+      status: Type.String(),
+      sends: Type.Integer(),
+      checks: Type.Integer({ description: 'Wrong codes so far.' }),
+      customerReference: orNull(Type.String()),
+      reasons: Type.Array(Type.Record(Type.String(), Type.Unknown()), { description: 'What the guard found.' }),
+    }),
+    {
+      verificationId: '01a1fd63-cf7c-7183-929b-000000000015',
+      serviceId: '01a1fd63-cf7c-7183-929b-000000000016',
+      to: '+39333*****67',
+      country: 'IT',
+      channel: 'SMS',
+      status,
+      sends: 1,
+      checks: 0,
+      customerReference: null,
+      reasons: [],
+    },
+  );
+const VERIFICATION_FACTS = {
+  'verification.created': verification('A code was requested for a number', 'PENDING'),
+  'verification.sent': verification('A message with a code was accepted for sending', 'PENDING'),
+  'verification.approved': verification('The right code was entered', 'APPROVED'),
+  'verification.failed': verification('A verification ended without the right code', 'MAX_CHECKS'),
+  'verification.expired': verification('A code was not entered in time', 'EXPIRED'),
+  'verification.blocked': verification('The guard has stopped a code', 'BLOCKED'),
+};
+
 /**
  * Events whose data are written with them, in the transaction of the change (`publishFacts`). An entry here is all that a
  * type needs: endpoints, the feed, the API description and the console follow.
@@ -94,6 +131,7 @@ export const FACTS = {
   ),
   'contact.created': fact('A contact was created', Contact, CONTACT),
   'contact.updated': fact('A contact was changed', Contact, CONTACT),
+  ...VERIFICATION_FACTS,
   'import.completed': fact(
     'An import of contacts has ended',
     Type.Object({

@@ -48,6 +48,13 @@ export const PAGES: readonly PageEntry[] = [
     { path: '/scheduled', tab: 'scheduled', feature: 'messages', load: () => import('./messages/scheduled-page.tsx') },
     { path: '/send', tab: 'send', feature: 'send', need: { write: true }, load: () => import('./send/page.tsx') },
     {
+      path: '/verify',
+      tab: 'verify',
+      feature: 'verify',
+      need: { scope: 'verify' },
+      load: () => import('./verify/page.tsx'),
+    },
+    {
       path: '/exports',
       tab: 'exports',
       feature: 'exports',

@@ -65,7 +65,19 @@ export const ErrorOut = Type.Object(
       Type.String({
         description:
           '`step_up_required`: the session must first confirm that it is the user, with `POST /session/step-up`. ' +
-          '`second_factor_required`: the user must first add a second factor. Absent in all other errors.',
+          '`second_factor_required`: the user must first add a second factor. Those of verifications: ' +
+          '`verification_blocked`, `challenge_required`, `no_open_verification`, `already_used`, `resend_too_soon`, ' +
+          '`too_many_codes`, `number_locked`, `cost_cap`. Absent in all other errors.',
+      }),
+    ),
+    reasons: Type.Optional(
+      Type.Array(Type.Record(Type.String(), Type.Unknown()), {
+        description: 'What the guard of a verification found.',
+      }),
+    ),
+    challenge: Type.Optional(
+      Type.String({
+        description: 'With `challenge_required`: the token that your server signs when the user has passed.',
       }),
     ),
     details: Type.Optional(

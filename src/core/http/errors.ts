@@ -85,7 +85,18 @@ type Failure = Pick<AppError, 'message'> & { readonly status: number } & Partial
 type ErrorForm = (failure: Failure, requestId: string) => Record<string, unknown>;
 
 /** The errors that a program handles by doing something else first: their bodies have a `code`. */
-const SHOWN_CODES: ReadonlySet<string> = new Set<ErrorCode>(['step_up_required', 'second_factor_required']);
+const SHOWN_CODES: ReadonlySet<string> = new Set<ErrorCode>([
+  'step_up_required',
+  'second_factor_required',
+  'verification_blocked',
+  'challenge_required',
+  'no_open_verification',
+  'already_used',
+  'resend_too_soon',
+  'too_many_codes',
+  'number_locked',
+  'cost_cap',
+]);
 
 /** The whole seconds after which to retry. */
 const retryAfterOf = ({ retryAfterSeconds }: Failure): number | undefined =>
@@ -100,6 +111,7 @@ export const standardError: ErrorForm = (failure, requestId) => ({
   code: failure.code !== undefined && SHOWN_CODES.has(failure.code) ? failure.code : undefined,
   details: failure.details,
   retryAfter: retryAfterOf(failure),
+  ...failure.fields,
 });
 
 /**

@@ -55,6 +55,7 @@ const TAGS = [
   { name: 'Sending', description: 'Single messages and bulk' },
   { name: 'WhatsApp', description: 'Single messages, templates and phone numbers' },
   { name: 'RCS', description: 'Single messages, templates and agents' },
+  { name: 'Verify', description: 'Codes that verify numbers, and the guard against SMS pumping' },
   { name: 'Tracking', description: 'Status and history of messages' },
   { name: 'Campaigns', description: 'Messages to many recipients, from the draft to the figures' },
   { name: 'Contacts', description: 'Contacts and contact lists' },

@@ -230,7 +230,14 @@ const PLACES: Readonly<Partial<Record<Alert['kind'], Place>>> = {
   sold_under_cost: { to: '/operator/prices', search: { tab: 'margins' } },
   agents_requested: { to: '/operator/senders' },
 };
-const OF_ACCOUNTS: readonly Alert['kind'][] = ['low_credit', 'webhook_failing', 'webhook_disabled', 'token_expiring'];
+const OF_ACCOUNTS: readonly Alert['kind'][] = [
+  'low_credit',
+  'webhook_failing',
+  'webhook_disabled',
+  'token_expiring',
+  'verify_range_paused',
+  'verify_cost_cap',
+];
 
 /** The page where an alert is resolved; null if there is none. */
 export function placeOf({ kind, subject, subjectId }: Alert): Place | null {

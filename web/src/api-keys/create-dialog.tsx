@@ -216,7 +216,7 @@ function Status({ apiKey }: { readonly apiKey: ApiKey }) {
 
 const AREAS: readonly { readonly id: string; readonly scopes: readonly Scope[] }[] = [
   { id: 'channels', scopes: ['SMS', 'WHATSAPP', 'RCS'] },
-  { id: 'data', scopes: ['campaigns', 'contacts', 'tracking', 'inbox', 'exports', 'media', 'social'] },
+  { id: 'data', scopes: ['campaigns', 'contacts', 'tracking', 'inbox', 'exports', 'media', 'social', 'verify'] },
   { id: 'access', scopes: ['webhooks', 'money', 'keys'] },
 ];
 
@@ -289,6 +289,7 @@ const SCOPES = [
   'media',
   'money',
   'social',
+  'verify',
   'keys',
 ] as const;
 

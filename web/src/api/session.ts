@@ -4,7 +4,7 @@ import { ApiError, api, ok } from './send.ts';
 /** The scopes that `may` checks: the areas of the API and the channels. */
 export type Scope =
   | ('SMS' | 'WHATSAPP' | 'RCS' | 'campaigns' | 'contacts' | 'tracking' | 'inbox')
-  | ('exports' | 'webhooks' | 'media' | 'keys' | 'money' | 'social');
+  | ('exports' | 'webhooks' | 'media' | 'keys' | 'money' | 'social' | 'verify');
 
 /** The signed-in user, the account they are in, and their permissions there. */
 export type Session = Awaited<ReturnType<typeof fetchSession>>;

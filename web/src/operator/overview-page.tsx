@@ -53,7 +53,7 @@ function destinationOf({ kind, subject, subjectId }: Attention): Destination | n
   if (kind === 'disk_low' || kind === 'certificate_expiring')
     return { to: '/operator/health', search: { tab: 'doctor' } };
   if (kind === 'agents_requested') return { to: '/operator/senders' };
-  if (kind.startsWith('webhook_') || kind === 'low_credit' || kind === 'token_expiring')
+  if (kind.startsWith('webhook_') || kind.startsWith('verify_') || kind === 'low_credit' || kind === 'token_expiring')
     return { to: `/operator/accounts/${subjectId}` };
   return subject === null ? null : { to: `/operator/connections/${encodeURIComponent(subject)}` };
 }

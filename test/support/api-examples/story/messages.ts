@@ -13,6 +13,10 @@ const WEBHOOK_CALLS_ONE = { id: from('listWebhookDeliveries.data.0.id') };
 const ENDPOINT = { id: from('createEndpoint.id') };
 const ENDPOINT_LOG = { endpoint: from('createEndpoint.id') };
 const ENDPOINT_CALL = { ...ENDPOINT_LOG, id: from('listEndpointDeliveries.data.0.id') };
+const SERVICE = { id: from('createVerifyService.id') };
+const OF_SERVICE = { serviceId: SERVICE.id };
+const VERIFICATION = { id: from('startVerification.id') };
+const UNSIGNED = { path: OF_SERVICE, status: 401, because: 'the product signs its requests' };
 const LATER = {
   phoneNumber: undefined,
   message: undefined,
@@ -44,6 +48,30 @@ export const MESSAGES: readonly Step[] = [
   step('enableEndpoint', { path: ENDPOINT }),
   step('rotateEndpointSecret', { path: ENDPOINT }),
   step('testEndpoint', { path: ENDPOINT }),
+
+  step('createVerifyService'),
+  step('listVerifyServices'),
+  step('findVerifyService', { path: SERVICE }),
+  step('updateVerifyService', { path: SERVICE }),
+  step('setVerifyHookSecret', { path: SERVICE }),
+  step('startVerification', { body: OF_SERVICE, status: 201 }),
+  step('checkVerificationByNumber', { body: OF_SERVICE }),
+  step('checkVerification', { path: VERIFICATION }),
+  step('findVerification', { path: VERIFICATION }),
+  step('resendVerification', { path: VERIFICATION, status: 429, because: 'the code was sent a moment ago' }),
+  step('reportVerification', { path: VERIFICATION }),
+  step('startVerification', { name: 'cancelled', body: { ...OF_SERVICE, to: '+393331230777' }, status: 201 }),
+  step('cancelVerification', { path: { id: from('cancelled.id') } }),
+  step('sendSupabaseCode', UNSIGNED),
+  step('sendZitadelCode', UNSIGNED),
+  step('sendAuthgearCode', UNSIGNED),
+  step('listGuardDecisions'),
+  step('blockGuardRange', { path: { prefix: '+99244012' } }),
+  step('releaseGuardRange', { path: { prefix: '+99244012' } }),
+  step('listGuardRanges'),
+  step('replayGuard'),
+  step('listVerifyStats'),
+  step('deleteVerifyService', { path: SERVICE }),
 
   step('previewMessage'),
   step('sendSms'),

@@ -1,0 +1,176 @@
+import type { Pool } from 'pg';
+import ipaddr from 'ipaddr.js';
+import { canonicalAddress, canonicalBlock } from '../core/address.ts';
+import { type Db, exec, maybeOne, sql } from '../core/db/query.ts';
+import { inTurn, transaction } from '../core/db/transaction.ts';
+import { newId } from '../core/ids.ts';
+import type { Lookups } from '../messages/prepare.ts';
+import { type Baselines, readSignals } from './counters.ts';
+import {
+  type Attempt,
+  type Counts,
+  type Decision,
+  decide,
+  isMonitored,
+  type Kind,
+  keysOf,
+  rangesOf,
+  type Reason,
+  type Signals,
+} from './guard.ts';
+import { refuseManyOf } from './limits.ts';
+import { countStopped, pauseRange, takeProbe } from './ranges.ts';
+import type { GuardSettings } from './services.ts';
+
+/** A send on its way through the guard: the attempt, and the settings that apply to it. */
+export type Gate = Attempt & {
+  /** False for plain messages: nobody reports that their codes were entered, so they count apart. */
+  readonly knowsCodes?: false;
+  readonly settings: GuardSettings;
+  readonly maxPerHour?: number | undefined;
+};
+
+/** The guard let a send pass: with its observations, and the range that the send probes. */
+export type Passed = {
+  readonly reasons: readonly Reason[];
+  readonly probe: string | null;
+  readonly network: string | null;
+};
+
+/** Thrown to roll back the transaction of a send that the guard has stopped. */
+export class Stopped extends Error {
+  readonly decision: Decision;
+
+  constructor(decision: Decision) {
+    super('the guard has stopped a send');
+    this.name = 'Stopped';
+    this.decision = decision;
+  }
+}
+
+type Deps = { readonly tables: Pick<Lookups, 'networks'>; readonly baselines: Baselines };
+type Account = { readonly accountId: number };
+
+/** Returns the block of addresses that is likely to belong to one client or its neighbours: /24, or /64 of IPv6. */
+export function blockOf(ip: string | undefined): string | null {
+  const address = canonicalAddress(ip);
+  if (address === undefined) return null;
+  return canonicalBlock(`${address}/${ipaddr.parse(address).kind() === 'ipv4' ? 24 : 64}`) ?? null;
+}
+
+/** Returns the counters of a send. */
+export const countersOf = (gate: Gate): Map<Kind, string> => {
+  const keys = keysOf(gate);
+  return gate.knowsCodes === false ? new Map([...keys].map(([kind, key]) => [kind, `plain/${key}`])) : keys;
+};
+
+/**
+ * Lets a send pass or throws `Stopped`, in the transaction that stores the send, with the decision. In a country that is
+ * monitored, and by an account that only monitors, every send passes but those beyond a cost cap. Errors: 429 by the
+ * limits of clients.
+ */
+export async function passGate(
+  tx: Db,
+  deps: Deps,
+  { accountId }: Account,
+  gate: Gate,
+  verificationId: string | null,
+): Promise<Passed> {
+  const network = deps.tables.networks.isNeeded() ? await findNetwork(tx, gate.number) : null;
+  const attempt = { ...gate, network };
+  const keys = countersOf(attempt);
+  const { at: now, country, settings } = gate;
+  const read = await readSignals(tx, accountId, {
+    keys,
+    prefixes: rangesOf(attempt),
+    country,
+    now,
+    baselines: deps.baselines,
+  });
+  const signals = gate.knowsCodes === false ? withoutCodes(read) : read;
+  refuseManyOf(signals.of, gate.maxPerHour);
+  const decision = decide(attempt, settings, signals);
+  const { probe, reasons } = decision;
+  const isEnforced = !isMonitored(settings, country) || decision.rule === 'cost_cap';
+  if (isEnforced && decision.outcome !== 'ALLOW') throw new Stopped(decision);
+  if (isEnforced && probe !== undefined && !(await takeProbe(tx, { accountId, prefix: probe, at: now })))
+    throw new Stopped({
+      outcome: 'BLOCK',
+      rule: 'range_paused',
+      reasons: [...reasons, { rule: 'range_paused', prefix: probe }],
+    });
+  if (settings.mode !== 'off')
+    await insertDecision(tx, { accountId, gate, decision, verificationId, enforced: isEnforced });
+  return { reasons, network, probe: isEnforced ? (probe ?? null) : null };
+}
+
+const NOTHING = { sent: 0, approved: 0 };
+const UNKNOWN: Pick<Counts, 'known' | 'delivered' | 'failed'> = {
+  known: { ten: NOTHING, hour: NOTHING, day: NOTHING },
+  delivered: 0,
+  failed: 0,
+};
+
+/** Signals in which nothing is known about codes that were entered. */
+function withoutCodes({ of, ...signals }: Signals): Signals {
+  return {
+    ...signals,
+    of(kind) {
+      const counts = of(kind);
+      return counts && { ...counts, ...UNKNOWN };
+    },
+  };
+}
+
+const findNetwork = async (db: Db, number: string): Promise<string | null> =>
+  (
+    await maybeOne<{ network: string | null }>(
+      db,
+      sql`SELECT network FROM number_network WHERE number = ${number} AND valid_until > now()`,
+    )
+  )?.network ?? null;
+
+/** Records a send that was stopped, with the pause that follows from it and whatever `more` adds. */
+export async function recordStopped(
+  pool: Pool,
+  { accountId }: Account,
+  gate: Gate,
+  decision: Decision,
+  more: (tx: Db) => Promise<void>,
+): Promise<void> {
+  const { pause, reasons, rule } = decision;
+  const place = { accountId, at: gate.at };
+  await inTurn(pool, { accountId }, () =>
+    transaction(pool, async (tx) => {
+      if (pause) await pauseRange(tx, { ...place, pause, reasons });
+      const prefix = reasons.find((reason) => reason.rule === rule)?.prefix;
+      if (rule === 'range_paused' && prefix !== undefined) await countStopped(tx, { accountId, prefix });
+      await insertDecision(tx, { accountId, gate, decision, verificationId: null, enforced: true });
+      await more(tx);
+    }),
+  );
+}
+
+type NewDecision = {
+  readonly accountId: number;
+  readonly gate: Gate;
+  readonly decision: Decision;
+  readonly verificationId: string | null;
+  readonly enforced: boolean;
+};
+
+async function insertDecision(
+  tx: Db,
+  { accountId, gate, decision, verificationId, enforced }: NewDecision,
+): Promise<void> {
+  const { outcome, rule, reasons } = decision;
+  const prefix = reasons.find((reason) => reason.rule === rule)?.prefix ?? null;
+  await exec(
+    tx,
+    sql`INSERT INTO verify_decision (account_id, id, service_id, verification_id, number, country, outcome, enforced, rule,
+                                     prefix, reasons, micros, address, user_ref, device)
+        VALUES (${accountId}, ${newId()}, ${gate.serviceId}, ${verificationId}, ${gate.number}, ${gate.country}, ${outcome},
+                ${enforced}, ${rule}, ${prefix}, ${JSON.stringify(reasons)}, ${gate.micros}, ${gate.address}, ${gate.userRef},
+                ${gate.device})`,
+  );
+}

@@ -1,0 +1,124 @@
+import type { Pool } from 'pg';
+import { every, type Task } from '../core/background.ts';
+import { bigint, rowsOf, uuid } from '../core/db/columns.ts';
+import { as, columns, type Db, exec, many, type RowOf, sql } from '../core/db/query.ts';
+import { transaction } from '../core/db/transaction.ts';
+import { firstIdAt } from '../core/ids.ts';
+import { isFinal, STATUS } from '../core/message-state.ts';
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../core/time.ts';
+import { deleteExpiredCodes } from '../messages/codes.ts';
+import { addToCounters, deleteOldCounters } from './counters.ts';
+import { endVerification } from './ending.ts';
+import { keysOf } from './guard.ts';
+import * as db from './store.ts';
+
+const BATCH = 500;
+/** Messages that have no final state by then are not followed any longer. */
+const FOLLOW_MS = DAY_MS;
+
+type Deps = { readonly pool: Pool; readonly now: () => Date };
+
+/** Ends verifications that are over, deletes their codes, and learns from receipts. */
+export function verifyTasks(deps: Deps): Task[] {
+  return [
+    { name: 'verifications', work: every(SECOND_MS, () => endVerifications(deps)) },
+    { name: 'verify-counters', work: every(MINUTE_MS, () => deleteOldCounters(deps.pool, deps.now(), 10_000)) },
+  ];
+}
+
+/** Does everything that is due about verifications. Any number of workers may do so. */
+export async function endVerifications(deps: Deps): Promise<void> {
+  await followMessages(deps);
+  while ((await expire(deps)) === BATCH);
+  await deleteExpiredCodes(deps.pool, deps.now());
+}
+
+function expire({ pool, now }: Deps): Promise<number> {
+  return transaction(pool, async (tx) => {
+    const due = await db.claimExpired(tx, now(), BATCH);
+    for (const each of due) await endVerification(tx, each, 'EXPIRED', now());
+    return due.length;
+  });
+}
+
+const ENDED = columns({
+  accountId: as<number>('m.account_id'),
+  messageId: as<string>('m.message_id'),
+  verificationId: as<string>('m.verification_id'),
+  status: as<number>('s.status'),
+});
+type Ended = RowOf<typeof ENDED>;
+
+/**
+ * Takes the final states of messages with codes: receipts tell an outage of a carrier from codes that nobody reads, and a
+ * verification none of whose messages can arrive is UNDELIVERED.
+ */
+function followMessages({ pool, now }: Deps): Promise<void> {
+  return transaction(pool, async (tx) => {
+    const ended = await claimEnded(tx, new Date(now().getTime() - FOLLOW_MS));
+    if (ended.length === 0) return;
+    await markFollowed(tx, ended);
+    for (const each of ended) await learn(tx, each, now());
+  });
+}
+
+async function learn(tx: Db, { accountId, verificationId, status }: Ended, now: Date): Promise<void> {
+  const v = await db.findVerification(tx, { accountId, id: verificationId });
+  if (!v) return;
+  const isDelivered = status === STATUS.DELIVERED;
+  if (isDelivered || !(await hasAnotherMessage(tx, { accountId, verificationId }))) {
+    const first = await recordDelivery(tx, { accountId, id: v.id, delivery: isDelivered ? 'DELIVERED' : 'FAILED' });
+    if (first)
+      await addToCounters(tx, accountId, keysOf(v), { at: v.createdAt, [isDelivered ? 'delivered' : 'failed']: 1 });
+    if (!isDelivered) await endVerification(tx, v, 'UNDELIVERED', now);
+  }
+}
+
+const claimEnded = (tx: Db, since: Date): Promise<Ended[]> =>
+  many(
+    tx,
+    sql`SELECT ${ENDED} FROM verification_message m
+        JOIN message_state s ON s.account_id = m.account_id AND s.id = m.message_id AND s.id >= ${firstIdAt(since)}
+          AND s.status = ANY(${FINAL}::smallint[])
+        WHERE NOT m.followed AND m.created_at > ${since}
+        ORDER BY m.account_id, m.message_id LIMIT ${BATCH} FOR UPDATE OF m SKIP LOCKED`,
+  );
+
+const FINAL = `{${Object.values(STATUS)
+  .filter((status) => isFinal(status))
+  .join()}}`;
+
+async function markFollowed(tx: Db, rows: readonly Ended[]): Promise<void> {
+  await exec(
+    tx,
+    sql`UPDATE verification_message m SET followed = true
+        FROM ${rowsOf(rows, { account_id: bigint((r) => r.accountId), message_id: uuid((r) => r.messageId) })} AS u
+        WHERE m.account_id = u.account_id AND m.message_id = u.message_id`,
+  );
+}
+
+/** True if another message of the verification may still arrive, or is about to follow. */
+async function hasAnotherMessage(
+  tx: Db,
+  { accountId, verificationId }: Pick<Ended, 'accountId' | 'verificationId'>,
+): Promise<boolean> {
+  const rows = await many<{ id: string }>(
+    tx,
+    sql`SELECT m.message_id AS id FROM verification_message m
+        WHERE m.account_id = ${accountId} AND m.verification_id = ${verificationId}
+          AND (NOT m.followed OR EXISTS (SELECT FROM message_fallback f
+                 WHERE f.account_id = m.account_id AND f.message_id = m.message_id))
+        LIMIT 1`,
+  );
+  return rows.length > 0;
+}
+
+/** Records the first delivery, or the failure, of a verification. Returns false if nothing is new. */
+const recordDelivery = async (
+  tx: Db,
+  { accountId, id, delivery }: { accountId: number; id: string; delivery: 'DELIVERED' | 'FAILED' },
+): Promise<boolean> =>
+  (await exec(
+    tx,
+    sql`UPDATE verification SET delivery = ${delivery} WHERE account_id = ${accountId} AND id = ${id} AND delivery IS NULL`,
+  )) === 1;
