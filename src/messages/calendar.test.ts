@@ -180,48 +180,33 @@ test('what a hold gives is allowed, is not before the time, and asking again cha
   }
 });
 
-const held = (place: Place, time: string): Pick<Hold, 'until' | 'rule'> | null => {
+const held = (until: string, rule: string): Pick<Hold, 'until' | 'rule'> => ({ until: at(until), rule });
+const holdAt = (place: Place, time: string): Pick<Hold, 'until' | 'rule'> | null => {
   const hold = holdOf(place, LAWS, at(time));
   return hold && { until: hold.until, rule: hold.rule };
 };
 
 test('a hold names the rule that keeps the message longest', () => {
   // Saturday evening in France: until Monday 8:00, because of Sunday.
-  expect(held(country('FR'), '2026-11-28T20:00:00Z')).toEqual({
-    until: at('2026-11-30T07:00:00Z'),
-    rule: 'calendar.FR.sunday',
-  });
-  expect(held(country('FR'), '2026-12-01T19:00:00Z')).toEqual({
-    until: at('2026-12-02T07:00:00Z'),
-    rule: 'calendar.FR.hours',
-  });
+  expect(holdAt(country('FR'), '2026-11-28T20:00:00Z')).toEqual(held('2026-11-30T07:00:00Z', 'calendar.FR.sunday'));
+  expect(holdAt(country('FR'), '2026-12-01T19:00:00Z')).toEqual(held('2026-12-02T07:00:00Z', 'calendar.FR.hours'));
   // Ascension Day is a Thursday.
-  expect(held(country('FR'), '2027-05-06T10:00:00Z')).toEqual({
-    until: at('2027-05-07T06:00:00Z'),
-    rule: 'calendar.FR.holiday',
-  });
-  expect(held(country('FR'), '2026-11-28T18:59:59Z')).toBeNull();
+  expect(holdAt(country('FR'), '2027-05-06T10:00:00Z')).toEqual(held('2027-05-07T06:00:00Z', 'calendar.FR.holiday'));
+  expect(holdAt(country('FR'), '2026-11-28T18:59:59Z')).toBeNull();
   // Christmas Eve is a Thursday: from 10 to 19 in Italy, and then two holidays, a Sunday behind them.
-  expect(held(country('IT'), '2026-12-24T08:30:00Z')).toEqual({
-    until: at('2026-12-24T09:00:00Z'),
-    rule: 'calendar.IT.eve',
-  });
-  expect(held(country('IT'), '2026-12-24T18:00:00Z')).toEqual({
-    until: at('2026-12-28T08:00:00Z'),
-    rule: 'calendar.IT.sunday',
-  });
-  expect(held({ country: 'US', area: 'US-TX' }, '2026-11-29T16:00:00Z')?.rule).toBe('calendar.US-TX.sunday');
-  expect(held(country('DK'), '2026-11-29T02:00:00Z')).toBeNull();
+  expect(holdAt(country('IT'), '2026-12-24T08:30:00Z')).toEqual(held('2026-12-24T09:00:00Z', 'calendar.IT.eve'));
+  expect(holdAt(country('IT'), '2026-12-24T18:00:00Z')).toEqual(held('2026-12-28T08:00:00Z', 'calendar.IT.sunday'));
+  expect(holdAt({ country: 'US', area: 'US-TX' }, '2026-11-29T16:00:00Z')?.rule).toBe('calendar.US-TX.sunday');
+  expect(holdAt(country('DK'), '2026-11-29T02:00:00Z')).toBeNull();
 });
 
 test('numbers of the United States that show no state get the narrowest hours of all its zones', () => {
   // 9:00 in Honolulu is 14:00 in New York, where it closes at 20:00.
-  expect(held(placeOf('+18005550100'), '2026-11-30T13:00:00Z')).toEqual({
-    until: at('2026-11-30T19:00:00Z'),
-    rule: 'calendar.US.hours',
-  });
+  expect(holdAt(placeOf('+18005550100'), '2026-11-30T13:00:00Z')).toEqual(
+    held('2026-11-30T19:00:00Z', 'calendar.US.hours'),
+  );
   expect(placeOf('+12125550100')).toEqual({ country: 'US', area: 'US-NY' });
-  expect(held(placeOf('+12125550100'), '2026-11-30T12:30:00Z')?.until).toEqual(at('2026-11-30T13:00:00Z'));
+  expect(holdAt(placeOf('+12125550100'), '2026-11-30T12:30:00Z')?.until).toEqual(at('2026-11-30T13:00:00Z'));
 });
 
 test.each([

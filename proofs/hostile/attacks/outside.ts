@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Attack, type Ground, MEANS, type Tenant } from '../attack.ts';
 import { ask, FROM_CONSOLE, fieldOf, MS, PG, requestsAt, type Wire, withKey } from '../requests.ts';
-import { socketsOf } from '../sockets.ts';
+import { type SocketPlan, socketsOf } from '../sockets.ts';
 import { cookieOf } from './work.ts';
 
 const BULK = '/services/sms/send';
@@ -27,6 +27,15 @@ const withIdempotencyKey = ({ headers, ...wire }: Wire, key: string): Wire => ({
   ...wire,
   headers: { ...headers, 'idempotency-key': key },
 });
+
+/** Opens ten sockets of each of the four accounts, and sends the first bytes of a request with its key on each. */
+const tenSocketsEach = (request: (apiKey: string) => string, more: Pick<SocketPlan, 'deaf' | 'drip'>) =>
+  socketsOf({
+    count: ACCOUNTS * 10,
+    perSecond: ACCOUNTS * 10,
+    first: async (ground) => (n) => request(([ground.tenant, ...ground.others][n % ACCOUNTS] ?? ground.tenant).apiKey),
+    ...more,
+  });
 
 /** Uses up the look-ups of the account for today, and waits until they are over. */
 async function useUpLookUps(ground: Ground): Promise<void> {
@@ -103,31 +112,23 @@ export const OUTSIDE_ATTACKS: readonly Attack[] = [
     player: 'production tenant',
     tiny: true,
     accounts: ACCOUNTS,
-    prepare: socketsOf({
-      count: ACCOUNTS * 10,
-      perSecond: ACCOUNTS * 10,
-      first: async (ground) => (n) => {
-        const { apiKey } = [ground.tenant, ...ground.others][n % ACCOUNTS] ?? ground.tenant;
-        return `GET ${STREAM} HTTP/1.1\r\nhost: 127.0.0.1\r\naccept: text/event-stream\r\nx-api-key: ${apiKey}\r\n\r\n`;
-      },
-      deaf: true,
-    }),
+    prepare: tenSocketsEach(
+      (apiKey) =>
+        `GET ${STREAM} HTTP/1.1\r\nhost: 127.0.0.1\r\naccept: text/event-stream\r\nx-api-key: ${apiKey}\r\n\r\n`,
+      { deaf: true },
+    ),
   },
   {
     name: 'chunked bodies of four accounts that do not end',
     player: 'production tenant',
     tiny: true,
     accounts: ACCOUNTS,
-    prepare: socketsOf({
-      count: ACCOUNTS * 10,
-      perSecond: ACCOUNTS * 10,
-      first: async (ground) => (n) => {
-        const { apiKey } = [ground.tenant, ...ground.others][n % ACCOUNTS] ?? ground.tenant;
-        const head = `POST ${PG}/campaigns HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n`;
-        return `${head}x-api-key: ${apiKey}\r\ntransfer-encoding: chunked\r\n\r\n1\r\n{\r\n`;
-      },
-      drip: { everyMs: 500, octets: '1\r\n \r\n' },
-    }),
+    prepare: tenSocketsEach(
+      (apiKey) =>
+        `POST ${PG}/campaigns HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n` +
+        `x-api-key: ${apiKey}\r\ntransfer-encoding: chunked\r\n\r\n1\r\n{\r\n`,
+      { drip: { everyMs: 500, octets: '1\r\n \r\n' } },
+    ),
   },
   {
     name: 'pages, figures and sends of four accounts together',

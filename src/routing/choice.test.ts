@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { newId } from '../core/ids.ts';
-import { choose, chooseRoute, economicsOf, planRoutes, reasonOf } from './choice.ts';
+import { choose, chooseRoute, economicsOf, networkUseOf, planRoutes, reasonOf } from './choice.ts';
 import type { Policy } from './policies.ts';
 import type { Route } from './routes.ts';
 import type { Standing } from './standings.ts';
@@ -142,4 +142,43 @@ test('a prefix without a policy, conditions and weights has one way for all, whi
   const economics = economicsOf([{ ...POLICY, prefix: '44' }], [], () => null);
   expect(planRoutes([route(1)], economics.mayApply).find('SMS', NUMBER)?.chosen).toMatchObject({ connectionIds: [1] });
   expect(planRoutes([route(1, { prefix: '4' })], economics.mayApply).find('SMS', '+41')?.chosen).toBeNull();
+});
+
+type Uses = {
+  /** Ordered as in `listRoutes`: longest prefix first. */
+  readonly routes: readonly Route[];
+  readonly policies?: readonly Policy[];
+  /** The connections whose costs name networks of Italy. */
+  readonly byNetwork?: readonly number[];
+};
+
+function useOf({ routes, policies = [], byNetwork = [] }: Uses, destination = NUMBER, accountId = 7) {
+  const economics = economicsOf(policies, [], () => null);
+  const plan = planRoutes(routes, economics.mayApply).find('SMS', destination);
+  const dependsOnNetwork = (connectionId: number, number: string): boolean =>
+    byNetwork.includes(connectionId) && number.startsWith('+39');
+  return networkUseOf(plan, { accountId, destination }, { economics, dependsOnNetwork });
+}
+
+test('a route that names a network of the country of the number needs it, also as the fallback of a shorter prefix', () => {
+  const named = route(1, { prefix: '', network: '22201' });
+  expect(useOf({ routes: [named] })).toBe('choice');
+  expect(useOf({ routes: [named] }, '+491711234567')).toBeNull();
+  expect(useOf({ routes: [route(2, { sender: 'ACME' }), named] })).toBe('choice');
+  expect(useOf({ routes: [route(2), named] })).toBeNull();
+});
+
+test('a route of another account is no reason', () => {
+  const routes = [route(1, { network: '22201', accountId: 8 }), route(2)];
+  expect(useOf({ routes })).toBeNull();
+  expect(useOf({ routes }, NUMBER, 8)).toBe('choice');
+});
+
+test('a cost by network decides where cost orders several connections, and only counts elsewhere', () => {
+  const routes = [route(1), route(2)];
+  expect(useOf({ routes, byNetwork: [2], policies: [POLICY] })).toBe('choice');
+  expect(useOf({ routes, byNetwork: [2] })).toBe('cost');
+  expect(useOf({ routes: [route(2)], byNetwork: [2], policies: [POLICY] })).toBe('cost');
+  expect(useOf({ routes, byNetwork: [3], policies: [POLICY] })).toBeNull();
+  expect(useOf({ routes: [], byNetwork: [2] })).toBeNull();
 });
