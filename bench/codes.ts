@@ -8,7 +8,7 @@ const BULK = Number(process.argv[3] ?? 50_000);
 const CODES = 400;
 const PER_SECOND = 20;
 const CARRIER_PER_SECOND = 500;
-/** What the promise allows at the 99th percentile, in ms. */
+/** Promised 99th percentile of the time to the carrier, in ms. */
 const MAX_CARRIER_MS = 250;
 const MAX_CHECK_MS = 50;
 

@@ -12,7 +12,7 @@ const LONG = 60;
 /** Age of short counters that are still read. */
 const SHORT_MS = HOUR_MS + 4 * MINUTE_MS;
 
-/** What is added to the counters of a send, at the time of that send. */
+/** Increments of the counters of a send, at the time of that send. */
 export type Added = {
   readonly sent?: number;
   readonly approved?: number;

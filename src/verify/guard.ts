@@ -63,7 +63,7 @@ export type Range = {
   readonly stopped: number;
 };
 
-/** What is usual for numbers of a country, of the last 28 days without the last one. */
+/** Usual figures for numbers of a country: the last 28 days without the last one. */
 export type Baseline = {
   readonly conversion: number;
   /** Sends in an hour. */
@@ -73,7 +73,7 @@ export type Baseline = {
   readonly source: 'country' | 'account' | 'default';
 };
 
-/** What the guard knows when it decides. */
+/** Facts on which the guard decides. */
 export type Signals = {
   of(kind: Kind): Counts | undefined;
   readonly ranges: ReadonlyMap<string, Range>;
@@ -129,9 +129,9 @@ const MIN_SENT_AGAIN = 3;
 const MIN_SENT_WIDE = 30;
 const MINUTE = 60_000;
 
-/** What an account has without its own settings. */
+/** Line types that are blocked unless the account has other settings. */
 const BLOCKED_TYPES: readonly LineType[] = ['PREMIUM', 'FIXED_LINE', 'TOLL_FREE', 'UNASSIGNED'];
-/** How much of the usual conversion a range must have, and how many sends are no surprise, by mode. */
+/** Minimum share of the usual conversion in a range, and maximum sends that are not suspicious, by mode. */
 const MODES = {
   standard: { share: 0.25, perAddress: 10, perDevice: 10, inBlock: 8, inRange: 8 },
   strict: { share: 0.4, perAddress: 5, perDevice: 5, inBlock: 5, inRange: 5 },

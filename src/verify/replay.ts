@@ -48,7 +48,7 @@ const listPast = (db: Db, { accountId, serviceId, from, to }: Span): Promise<Pas
 
 type Span = { readonly accountId: number; readonly serviceId: string | null; readonly from: Date; readonly to: Date };
 
-/** What settings would have done in the past. */
+/** Effects that settings would have had on past sends. */
 export type Replayed = {
   readonly sends: number;
   readonly stopped: number;

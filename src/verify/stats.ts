@@ -1,7 +1,7 @@
 import { as, columns, type Db, many, type RowOf, sql, timeOf } from '../core/db/query.ts';
 import { firstIdAt } from '../core/ids.ts';
 
-/** What figures are grouped by, as expressions over verifications `v` and over decisions `d` of the guard. */
+/** Groupings of figures, as expressions over verifications `v` and over decisions `d` of the guard. */
 export const GROUPS = {
   country: [sql`v.country`, sql`d.country`],
   network: [sql`v.network`, sql`NULL::text`],

@@ -75,7 +75,7 @@ const NUMBER = columns({
   wrong: as<Date[]>('n.wrong'),
   lockedUntil: as<Date | null>('n.locked_until'),
 });
-/** What an account has done with a number within a day: times of sends and of wrong codes, over all services. */
+/** Use of a number by an account within a day: times of sends and of wrong codes, over all services. */
 export type NumberUse = RowOf<typeof NUMBER>;
 
 /** Locks the use of a number until the transaction ends: everything about a number happens in turn. */

@@ -44,7 +44,7 @@ export const TEXTS: Readonly<Record<string, string>> = {
   vi: '{{code}} la ma {{brand}} cua ban. Het han sau {{minutes}} phut. Khong chia se ma nay.',
 };
 
-/** Where the code goes by itself: into a page on the web, or into an Android app. */
+/** Target that fills the code in automatically: a page on the web, or an Android app. */
 export type Autofill = {
   /** The host of the page (WebOTP: wicg.github.io/sms-one-time-codes). */
   readonly web?: string | undefined;

@@ -24,7 +24,7 @@ type Event = {
   readonly passed?: boolean;
 };
 
-/** What became of the requests of a simulation. */
+/** Results of the requests of a simulation. */
 export type Outcome = {
   readonly attacks: number;
   readonly people: number;
