@@ -127,7 +127,7 @@ export function verifyHookRoutes(app: App, deps: VerifyRouteDeps): void {
     for (const [name, product] of Object.entries(PRODUCTS))
       scope.post(`/hooks/${name}/send-sms/:serviceId`, {
         bodyLimit: MAX_BODY_BYTES,
-        config: { stranger: true },
+        config: { unauthenticated: true },
         // A body without the header of its signature is not read.
         onRequest: ({ headers }, _reply, done) =>
           done(headers[product.signatureHeader] === undefined ? new AppError('unauthenticated') : undefined),
