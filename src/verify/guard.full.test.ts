@@ -36,9 +36,11 @@ test('a launch passes: few are challenged, none is blocked, and it is calm after
   expect([blockedPeople, challengedLate]).toEqual([0, 0]);
 });
 
-test('an outage of a carrier pauses no range, as it would without receipts', { timeout: 15 * MINUTES }, async () => {
+test('an outage of a carrier pauses no range, as it would if receipts reported deliveries', {
+  timeout: 15 * MINUTES,
+}, async () => {
   const known = await simulate(pool, 'outage', { seed });
   expect([known.pausedRanges, known.blockedPeople]).toEqual([0, 0]);
-  const unknown = await simulate(pool, 'outage', { seed, receipts: false });
+  const unknown = await simulate(pool, 'outage', { seed, claimsDelivery: true });
   expect(unknown.pausedRanges).toBeGreaterThan(0);
 });
