@@ -4057,7 +4057,7 @@ export interface paths {
          */
         get: operations["findUser"];
         /**
-         * Change a user's role or password
+         * Change a user's name, role or password
          * @description Omitted fields are unchanged. Callers cannot change a user with rights that they lack, or grant such rights (403), and the last admin cannot get another role (409).
          *
          *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
@@ -4071,6 +4071,28 @@ export interface paths {
          *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
          */
         delete: operations["deleteUser"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/users/me/name": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Change what colleagues call you
+         * @description For users of every role; keys have no name (403).
+         *
+         *     Needs any credentials.
+         */
+        put: operations["changeOwnName"];
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -8418,6 +8440,8 @@ export interface operations {
                         user: {
                             id: number;
                             username: string;
+                            /** @description What colleagues call the user; empty if nothing was given. */
+                            displayName: string;
                             /**
                              * @description The role in the user's own account.
                              * @enum {string}
@@ -8500,6 +8524,8 @@ export interface operations {
                         user: {
                             id: number;
                             username: string;
+                            /** @description What colleagues call the user; empty if nothing was given. */
+                            displayName: string;
                             /**
                              * @description The role in the user's own account.
                              * @enum {string}
@@ -8637,6 +8663,8 @@ export interface operations {
                         user: {
                             id: number;
                             username: string;
+                            /** @description What colleagues call the user; empty if nothing was given. */
+                            displayName: string;
                             /**
                              * @description The role in the user's own account.
                              * @enum {string}
@@ -8784,6 +8812,8 @@ export interface operations {
                         user: {
                             id: number;
                             username: string;
+                            /** @description What colleagues call the user; empty if nothing was given. */
+                            displayName: string;
                             /**
                              * @description The role in the user's own account.
                              * @enum {string}
@@ -21280,6 +21310,8 @@ export interface operations {
                         data: {
                             id: number;
                             username: string;
+                            /** @description What colleagues call the user; empty if nothing was given. */
+                            displayName: string;
                             /**
                              * @description A viewer cannot reply.
                              * @enum {string}
@@ -26343,6 +26375,8 @@ export interface operations {
                         data: {
                             id: number;
                             username: string;
+                            /** @description What colleagues call the user; empty if nothing was given. */
+                            displayName: string;
                             /**
                              * @description viewer: reads everything but keys, users and the audit log. sender: sends, replies in the inbox and uploads media; reads campaigns, contacts and the tracking of messages. manager: everything but keys, users, the audit log and security. admin: everything.
                              * @enum {string}
@@ -26386,6 +26420,8 @@ export interface operations {
                 "application/json": {
                     /** @description Unique on this gateway: lower-case letters, digits and . _ @ + - */
                     username: string;
+                    /** @description What colleagues call the user; empty to show the username. */
+                    displayName?: string;
                     /** @description At least 12 characters, and not the username. */
                     password: string;
                     /**
@@ -26406,6 +26442,8 @@ export interface operations {
                     "application/json": {
                         id: number;
                         username: string;
+                        /** @description What colleagues call the user; empty if nothing was given. */
+                        displayName: string;
                         /**
                          * @description viewer: reads everything but keys, users and the audit log. sender: sends, replies in the inbox and uploads media; reads campaigns, contacts and the tracking of messages. manager: everything but keys, users, the audit log and security. admin: everything.
                          * @enum {string}
@@ -26462,6 +26500,8 @@ export interface operations {
                     "application/json": {
                         id: number;
                         username: string;
+                        /** @description What colleagues call the user; empty if nothing was given. */
+                        displayName: string;
                         /**
                          * @description viewer: reads everything but keys, users and the audit log. sender: sends, replies in the inbox and uploads media; reads campaigns, contacts and the tracking of messages. manager: everything but keys, users, the audit log and security. admin: everything.
                          * @enum {string}
@@ -26498,6 +26538,8 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    /** @description What colleagues call the user; empty to show the username. */
+                    displayName?: string;
                     /**
                      * @description viewer: reads everything but keys, users and the audit log. sender: sends, replies in the inbox and uploads media; reads campaigns, contacts and the tracking of messages. manager: everything but keys, users, the audit log and security. admin: everything.
                      * @enum {string}
@@ -26518,6 +26560,8 @@ export interface operations {
                     "application/json": {
                         id: number;
                         username: string;
+                        /** @description What colleagues call the user; empty if nothing was given. */
+                        displayName: string;
                         /**
                          * @description viewer: reads everything but keys, users and the audit log. sender: sends, replies in the inbox and uploads media; reads campaigns, contacts and the tracking of messages. manager: everything but keys, users, the audit log and security. admin: everything.
                          * @enum {string}
@@ -26568,6 +26612,38 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    changeOwnName: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    displayName: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Changed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
             503: components["responses"]["Error503"];
@@ -27209,6 +27285,8 @@ export interface operations {
                         user: {
                             id: number;
                             username: string;
+                            /** @description What colleagues call the user; empty if nothing was given. */
+                            displayName: string;
                             /**
                              * @description The role in the user's own account.
                              * @enum {string}
@@ -27479,6 +27557,8 @@ export interface operations {
                         user: {
                             id: number;
                             username: string;
+                            /** @description What colleagues call the user; empty if nothing was given. */
+                            displayName: string;
                             /**
                              * @description The role in the user's own account.
                              * @enum {string}

@@ -197,6 +197,8 @@ CREATE TABLE app_user (
   role text DEFAULT 'viewer'::text NOT NULL,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   is_operator boolean DEFAULT false NOT NULL,
+  display_name text DEFAULT ''::text NOT NULL,
+  CONSTRAINT app_user_display_name_check CHECK ((length(display_name) <= 100)),
   CONSTRAINT app_user_pkey PRIMARY KEY (id),
   CONSTRAINT app_user_username_key UNIQUE (username),
   CONSTRAINT app_user_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'sender'::text, 'manager'::text, 'admin'::text]))),
@@ -3769,7 +3771,7 @@ GRANT SELECT, INSERT, DELETE ON
 TO heliograph_tenant;
 GRANT UPDATE (ip_allow_list, ip_allow_list_enforced, has_opt_outs, second_factor, default_country, number_checks, default_purpose,
   respects_calendar, weekly_cap, feed_since) ON account TO heliograph_tenant;
-GRANT INSERT (account_id, username, password_hash, role), UPDATE (password_hash, role) ON app_user TO heliograph_tenant;
+GRANT INSERT (account_id, username, display_name, password_hash, role), UPDATE (display_name, password_hash, role) ON app_user TO heliograph_tenant;
 GRANT SELECT (channel, prefix, owner_id) ON conditional_route TO heliograph_tenant;
 GRANT SELECT (id, name) ON connection TO heliograph_tenant;
 GRANT SELECT (sender, month, used), UPDATE (used) ON free_allowance TO heliograph_tenant;

@@ -380,7 +380,8 @@ export const CASES: Readonly<Record<string, Case>> = {
   [`GET ${PG}/users/:id`]: { ids: { 'path.id': 'user' } },
   [`PUT ${PG}/users/:id`]: { ids: { 'path.id': 'user' }, body: () => ({ role: 'viewer' }) },
   [`DELETE ${PG}/users/:id`]: { ids: { 'path.id': 'user' } },
-  // A key has no password.
+  // A key has no name and no password.
+  [`PUT ${PG}/users/me/name`]: { body: () => ({ displayName: 'x' }), answers: [403] },
   [`PUT ${PG}/users/me/password`]: {
     body: () => ({ currentPassword: 'x', newPassword: randomUUID() }),
     answers: [403],

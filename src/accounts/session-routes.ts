@@ -30,7 +30,7 @@ import {
 } from '../core/http/app.ts';
 import { assertScope, requireCredentials, requireOperator } from '../core/http/auth.ts';
 import { isSecure, sessionCookie } from '../core/http/browser.ts';
-import { channelName, id, instant, orNull } from '../core/schema.ts';
+import { channelName, displayName, id, instant, orNull } from '../core/schema.ts';
 import { operatorAuthor, recordAudit } from './audit.ts';
 import {
   countSessions,
@@ -60,6 +60,7 @@ export const SessionOut = Type.Object({
   user: Type.Object({
     id: Type.Integer(),
     username: Type.String(),
+    displayName,
     role: Role("The role in the user's own account."),
     isOperator: Type.Boolean({
       description: 'True if the user is an operator of the gateway, who may see all accounts.',
@@ -302,7 +303,13 @@ export async function describeSession(
   const { method, mustEnrol } = session;
   const operations = mustEnrol ? new Set() : scopesOfRole(role);
   return {
-    user: { id: session.userId, username: session.username, role: session.role, isOperator },
+    user: {
+      id: session.userId,
+      username: session.username,
+      displayName: session.displayName,
+      role: session.role,
+      isOperator,
+    },
     account: { ...account, channels: toChannels(account.channels) },
     ownAccountId: session.accountId,
     role,

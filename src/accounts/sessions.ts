@@ -92,8 +92,9 @@ function actorOf(row: LiveSession): Actor {
 }
 
 function sessionOf(row: LiveSession): Session {
-  const { accountId, userId, username, role, createdAt, expiresAt, method, isProven, mustEnrol } = row;
-  return { id: row.sessionId, accountId, userId, username, role, createdAt, expiresAt, method, isProven, mustEnrol };
+  const { accountId, userId, username, displayName, role, createdAt, expiresAt, method, isProven, mustEnrol } = row;
+  const who = { id: row.sessionId, accountId, userId, username, displayName, role };
+  return { ...who, createdAt, expiresAt, method, isProven, mustEnrol };
 }
 
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
@@ -152,6 +153,7 @@ export type NewSession = {
 };
 
 const NEW_SESSION = columns({
+  displayName: as<string>('(SELECT u.display_name FROM app_user u WHERE u.id = s.user_id)'),
   id: as<number>('s.id'),
   createdAt: as<Date>('s.created_at'),
   expiresAt: as<Date>(EXPIRES),
@@ -187,6 +189,7 @@ const LIVE_SESSION = columns({
   sessionId: as<number>('s.id'),
   userId: as<number>('u.id'),
   username: as<string>('u.username'),
+  displayName: as<string>('u.display_name'),
   role: as<Role>('u.role'),
   isOperator: as<boolean>('u.is_operator'),
   createdAt: as<Date>('s.created_at'),

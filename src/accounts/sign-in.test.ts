@@ -20,7 +20,7 @@ test('returns the user, the account and the permissions', async () => {
   const { answer, ask } = await stage.signIn(account);
   const instant = expect.stringMatching(/Z$/);
   expect(answer.body).toEqual({
-    user: { id: expect.any(Number), username: account.username, role: 'admin', isOperator: false },
+    user: { id: expect.any(Number), username: account.username, displayName: '', role: 'admin', isOperator: false },
     account: {
       id: account.accountId,
       name: 'Acme',

@@ -8,7 +8,7 @@ import { AppError } from '../core/errors.ts';
 import { type App, offsetOf, PageOf, PageQuery, type PlatformDeps, pageOf, withExamples } from '../core/http/app.ts';
 import { requireCredentials, requireScope } from '../core/http/auth.ts';
 import { preparedTx } from '../core/http/idempotency.ts';
-import { id } from '../core/schema.ts';
+import { displayName, id } from '../core/schema.ts';
 import { operatorAuthor } from './audit.ts';
 import { registerInviteCommands } from './invitation-routes.ts';
 import { hashed } from './password.ts';
@@ -16,6 +16,7 @@ import { registerResetCommands } from './password-reset.ts';
 import {
   addUser,
   changeOperator,
+  changeOwnName,
   changeOwnPassword,
   changeUser,
   countUsers,
@@ -37,20 +38,28 @@ const Role = Type.Enum([...ROLES], {
 });
 const password = (description: string) => Type.String({ minLength: 12, maxLength: 200, description });
 
+const DisplayName = Type.Optional(
+  Type.String({ maxLength: 100, description: 'What colleagues call the user; empty to show the username.' }),
+);
+
 const UserIn = Type.Object({
   username: Type.String({
     pattern: '^[a-z0-9][a-z0-9._@+-]{0,199}$',
     description: 'Unique on this gateway: lower-case letters, digits and . _ @ + -',
     'x-message': 'must have 1 to 200 lower-case letters, digits and . _ @ + -, starting with a letter or a digit',
   }),
+  displayName: DisplayName,
   password: password('At least 12 characters, and not the username.'),
   role: Role,
 });
 
 const UserPatch = Type.Object({
+  displayName: DisplayName,
   role: Type.Optional(Role),
   password: Type.Optional(password('A new password for another user. For your own, use `PUT /users/me/password`.')),
 });
+
+const NameIn = Type.Object({ displayName: Type.String({ maxLength: 100 }) });
 
 const PasswordIn = Type.Object({
   currentPassword: Type.String({ maxLength: 200 }),
@@ -60,6 +69,7 @@ const PasswordIn = Type.Object({
 const UserOut = Type.Object({
   id: Type.Integer(),
   username: Type.String(),
+  displayName,
   role: Role,
   isOperator: Type.Boolean({
     description: 'True if the user is an operator of the gateway; only operators can change or remove operators.',
@@ -73,6 +83,7 @@ const UserId = Type.Object({ id: id() });
 const toUserOut = (user: UserRow): Static<typeof UserOut> => ({
   id: user.id,
   username: user.username,
+  displayName: user.displayName,
   role: user.role,
   isOperator: user.isOperator,
   createdAt: user.createdAt.toISOString(),
@@ -82,7 +93,7 @@ const PATH = '/api/partner-gateway/v1/users';
 const tags = ['Account'];
 
 /**
- * Registers the routes for the users of the caller's account. All but changing one's own password need the scope
+ * Registers the routes for the users of the caller's account. All but changing one's own name and password need the scope
  * `keys`, which admins have; a foreign id gets the same response as an unknown one.
  */
 export function userRoutes(app: App, { pool, answers, checkPassword }: PlatformDeps): void {
@@ -143,7 +154,7 @@ export function userRoutes(app: App, { pool, answers, checkPassword }: PlatformD
     schema: {
       tags,
       operationId: 'updateUser',
-      summary: "Change a user's role or password",
+      summary: "Change a user's name, role or password",
       description:
         'Omitted fields are unchanged. Callers cannot change a user with rights that they lack, or grant such ' +
         'rights (403), and the last admin cannot get another role (409).',
@@ -151,9 +162,9 @@ export function userRoutes(app: App, { pool, answers, checkPassword }: PlatformD
       body: withExamples(UserPatch, { role: 'sender' }),
       response: { 200: UserOut },
     },
-    handler: async ({ actor, params, body: { role, password } }) => {
+    handler: async ({ actor, params, body: { displayName: name, role, password } }) => {
       const newPassword = password === undefined ? undefined : await hashed(password, { by: actor.accountId });
-      const change = { ...params, role, newPassword };
+      const change = { ...params, displayName: name?.trim(), role, newPassword };
       return toUserOut(await tenantTransaction(pool, actor, (tx) => changeUser(tx, actor, change)));
     },
   });
@@ -171,6 +182,19 @@ export function userRoutes(app: App, { pool, answers, checkPassword }: PlatformD
       response: { 204: Type.Null({ description: 'Removed' }) },
     },
     handler: ({ actor, params }) => tenantTransaction(pool, actor, (tx) => removeUser(tx, actor, params)),
+  });
+
+  app.put(`${PATH}/me/name`, {
+    onRequest: requireCredentials(),
+    schema: {
+      tags,
+      operationId: 'changeOwnName',
+      summary: 'Change what colleagues call you',
+      description: 'For users of every role; keys have no name (403).',
+      body: withExamples(NameIn, { displayName: 'Grace Example' }),
+      response: { 204: Type.Null({ description: 'Changed' }) },
+    },
+    handler: ({ actor, body }) => changeOwnName(pool, actor, body.displayName.trim()),
   });
 
   app.put(`${PATH}/me/password`, {

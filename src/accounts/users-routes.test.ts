@@ -55,7 +55,14 @@ const rolesOf = async (accountId: number): Promise<string[]> =>
 describe('users', () => {
   test('are created, listed, found, changed and removed, and the audit log says by whom', async () => {
     const { id, username, basic: own } = await person('admin');
-    const record = { id, username, role: 'admin', isOperator: false, createdAt: expect.stringMatching(/Z$/) };
+    const record = {
+      id,
+      username,
+      displayName: '',
+      role: 'admin',
+      isOperator: false,
+      createdAt: expect.stringMatching(/Z$/),
+    };
     expect(await call(own, 'GET', `${PATH}/${id}`)).toEqual({ status: 200, body: record });
     const list = await call(own, 'GET', `${PATH}?limit=1&page=1`);
     expect(list.body).toEqual({ data: [record], page: 1, limit: 1, total: 2 });
@@ -68,6 +75,19 @@ describe('users', () => {
       { action: 'user.create', subject, username: by, detail: { username, role: 'admin' } },
       { action: 'user.role', subject, username: by, detail: { username, from: 'admin', to: 'viewer' } },
       { action: 'user.delete', subject, username: by, detail: { username, role: 'viewer' } },
+    ]);
+  });
+
+  test('are called by a name that they or an admin give, and that colleagues see', async () => {
+    const { id, basic: own } = await person('viewer');
+    expect((await call(own, 'PUT', `${PATH}/me/name`, { displayName: ' Grace Example ' })).status).toBe(204);
+    expect((await call(admin, 'GET', `${PATH}/${id}`)).body).toMatchObject({ displayName: 'Grace Example' });
+    expect((await call(own, 'PUT', `${PATH}/me/name`, { displayName: 'x'.repeat(101) })).status).toBe(400);
+    const named = await call(admin, 'PUT', `${PATH}/${id}`, { displayName: 'Grace', role: 'sender' });
+    expect(named.body).toMatchObject({ displayName: 'Grace', role: 'sender' });
+    expect((await audit()).filter(({ action }) => action === 'user.name')).toMatchObject([
+      { detail: { name: 'Grace Example' } },
+      { detail: { name: 'Grace' } },
     ]);
   });
 

@@ -54,40 +54,61 @@ export function slug(name: string): string {
   return words.join('-').slice(0, 40).replace(/-$/, '');
 }
 
-type UserInput = Hashed & { readonly username: string; readonly role: Role };
+type UserInput = Hashed & { readonly username: string; readonly displayName?: string; readonly role: Role };
 
 /**
  * Creates a user of the actor's account. Call it in a transaction. Errors: 403 when the actor may not grant that role,
  * 400 when the password is the username, 409 when the username is taken, in this account or another.
  */
 export async function addUser(tx: Db, actor: Actor, input: UserInput): Promise<UserRow> {
-  const { username, role, passwordHash } = input;
+  const { username, displayName: given = '', role, passwordHash } = input;
   requireAuthority(actor, role);
   refuseGuessablePassword('password', input);
-  const user = await insertUser(tx, { accountId: actor.accountId, username, passwordHash, role });
+  const named = { username, displayName: given.trim(), role };
+  const user = await insertUser(tx, { accountId: actor.accountId, ...named, passwordHash });
   if (!user) throw new AppError('conflict', { message: 'This username is taken' });
   await recordAudit(tx, actor, { action: 'user.create', subject: `user:${user.id}`, detail: { username, role } });
-  return { ...user, username, role, isOperator: false };
+  return { ...user, ...named, isOperator: false };
 }
 
 type UserChange = {
   readonly id: number;
+  readonly displayName?: string | undefined;
   readonly role?: Role | undefined;
   readonly newPassword?: Hashed | undefined;
 };
 
 /**
- * Changes the role of a user, the password, or both. The old ones stop working with the user's next request, and a new
+ * Changes the name, the role or the password of a user. The old ones stop working with the user's next request, and a new
  * password also ends the user's sessions. Call it in a transaction. Errors: 404 for an unknown or foreign id; 403 when
  * the actor may not manage that role or the new one, when the user is an operator of the gateway and the actor is not,
  * and for the actor's own password, which needs the current one (`changeOwnPassword`); 409 for the role of the last
  * admin; 400 when the password is the username.
  */
-export async function changeUser(tx: Db, actor: Actor, { id, role, newPassword }: UserChange): Promise<UserRow> {
+export async function changeUser(tx: Db, actor: Actor, change: UserChange): Promise<UserRow> {
+  const { id, displayName: name, role, newPassword } = change;
   const user = await findChangeableUser(tx, actor, { id, leavesAdmins: role !== undefined && role !== 'admin' });
+  if (name !== undefined) await changeName(tx, actor, { id, name });
   if (role !== undefined) await changeRole(tx, actor, user, role);
   if (newPassword !== undefined) await resetPassword(tx, actor, user, newPassword);
-  return { ...user, role: role ?? user.role };
+  return { ...user, displayName: name ?? user.displayName, role: role ?? user.role };
+}
+
+/** Changes what colleagues call the actor. Errors: 403 for actors who are not users in their own account. */
+export async function changeOwnName(pool: Pool, actor: Actor, name: string): Promise<void> {
+  const { kind, userId: id } = actor;
+  if (kind !== 'user' || id === null) throw new AppError('forbidden');
+  await tenantTransaction(pool, actor, (tx) => changeName(tx, actor, { id, name }));
+}
+
+async function changeName(tx: Db, actor: Actor, { id, name }: { id: number; name: string }): Promise<void> {
+  const { accountId } = actor;
+  const changed = await exec(
+    tx,
+    sql`UPDATE app_user SET display_name = ${name}
+        WHERE account_id = ${accountId} AND id = ${id} AND display_name <> ${name}`,
+  );
+  if (changed > 0) await recordAudit(tx, actor, { action: 'user.name', subject: `user:${id}`, detail: { name } });
 }
 
 /**
@@ -245,12 +266,12 @@ const NEW_USER = columns({ id: as<number>('id'), createdAt: as<Date>('created_at
 /** Inserts a user. Returns undefined if the username is taken, in this account or another. */
 export const insertUser = (
   db: Db,
-  user: { accountId: number; username: string; passwordHash: string; role: Role },
+  user: { accountId: number; username: string; displayName?: string; passwordHash: string; role: Role },
 ): Promise<RowOf<typeof NEW_USER> | undefined> =>
   maybeOne(
     db,
-    sql`INSERT INTO app_user (account_id, username, password_hash, role)
-      VALUES (${user.accountId}, ${user.username}, ${user.passwordHash}, ${user.role})
+    sql`INSERT INTO app_user (account_id, username, display_name, password_hash, role)
+      VALUES (${user.accountId}, ${user.username}, ${user.displayName ?? ''}, ${user.passwordHash}, ${user.role})
       ON CONFLICT (username) DO NOTHING
       RETURNING ${NEW_USER}`,
   );
@@ -258,6 +279,7 @@ export const insertUser = (
 const USER = columns({
   id: as<number>('id'),
   username: as<string>('username'),
+  displayName: as<string>('display_name'),
   role: as<Role>('role'),
   isOperator: as<boolean>('is_operator'),
   createdAt: as<Date>('created_at'),

@@ -13,6 +13,8 @@ export type Session = {
   readonly accountId: number;
   readonly userId: number;
   readonly username: string;
+  /** What colleagues call the user; '' if nothing was given. */
+  readonly displayName: string;
   readonly role: Role;
   readonly createdAt: Date;
   /** The latest possible end; the session ends earlier when idle. */

@@ -149,3 +149,6 @@ export function fillPlaceholders(text: string, valueOf: (name: string) => string
     .map((part) => (typeof part === 'string' ? part : fill(part)))
     .join('');
 }
+
+/** What colleagues call a user, in responses. */
+export const displayName = Type.String({ description: 'What colleagues call the user; empty if nothing was given.' });

@@ -4,7 +4,7 @@ import { CHANNELS } from '../core/channels.ts';
 import { invalidFields } from '../core/errors.ts';
 import { STATUS_NAMES } from '../core/message-state.ts';
 import { MAX_USER_ID_LENGTH } from '../core/phone.ts';
-import { channelName, id, instant, orNull } from '../core/schema.ts';
+import { channelName, displayName, id, instant, orNull } from '../core/schema.ts';
 import { instantField, parseInstant } from '../core/time.ts';
 import { CONVERSATION_ORDERS, type ConversationFilter, type ConversationOrder, LabelOut } from './listing.ts';
 
@@ -181,6 +181,7 @@ export const AssigneeIn = Type.Object({ userId: UserId });
 export const AssignableOut = Type.Object({
   id: UserId,
   username: Type.String(),
+  displayName,
   role: oneOf(['sender', 'manager', 'admin'], 'A viewer cannot reply.'),
 });
 

@@ -251,7 +251,12 @@ export const insertCounts = (db: Db, rows: readonly (CountKey & { readonly by: n
           conversations = n.conversations + excluded.conversations`,
   );
 
-const ASSIGNABLE_USER = columns({ id: as<number>('id'), username: as<string>('username'), role: as<string>('role') });
+const ASSIGNABLE_USER = columns({
+  id: as<number>('id'),
+  username: as<string>('username'),
+  displayName: as<string>('display_name'),
+  role: as<string>('role'),
+});
 
 /** A user to whom conversations can be assigned, because the role may reply. */
 export type AssignableUser = RowOf<typeof ASSIGNABLE_USER>;
@@ -264,7 +269,7 @@ export const listAssignableUsers = (
   many(
     db,
     sql`SELECT ${ASSIGNABLE_USER} FROM app_user WHERE account_id = ${accountId} AND role <> 'viewer'
-        ORDER BY username LIMIT ${limit} OFFSET ${offset}`,
+        ORDER BY lower(coalesce(nullif(display_name, ''), username)), id LIMIT ${limit} OFFSET ${offset}`,
   );
 
 export const findAssignableUser = (

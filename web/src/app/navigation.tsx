@@ -14,7 +14,7 @@ import {
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { Link, Outlet, useLocation, useRouterState } from '@tanstack/react-router';
-import { CircleUserRound, Eye, Search } from 'lucide-react';
+import { Eye, Search } from 'lucide-react';
 import { Suspense, useCallback, useEffect, useEffectEvent, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useCredit } from '../api/data.ts';
@@ -24,6 +24,7 @@ import { useSession } from '../api/session.ts';
 import { DialogHost } from '../ui/dialog.tsx';
 import { Hint } from '../ui/hint.tsx';
 import icon from '../ui/icon.svg';
+import { callName, Initials } from '../ui/initials.tsx';
 import { ButtonLink, OnDemand } from '../ui/parts.tsx';
 import { Money } from '../ui/values.tsx';
 import { AREAS, type Area, type PageEntry } from './page-entry.ts';
@@ -363,8 +364,14 @@ function UserMenu() {
   const { t } = useTranslation('app');
   const { user } = useSession();
   const button = (
-    <ActionIcon variant="subtle" color="gray" size="lg" radius="xl" aria-label={t('userMenu', { name: user.username })}>
-      <CircleUserRound size={24} />
+    <ActionIcon
+      variant="subtle"
+      color="gray"
+      size="lg"
+      radius="xl"
+      aria-label={t('userMenu', { name: callName(user) })}
+    >
+      <Initials name={callName(user)} size={30} />
     </ActionIcon>
   );
   return (

@@ -10,6 +10,7 @@ import { api, ok } from '../api/send.ts';
 import { useSession } from '../api/session.ts';
 import { Dialog, openDialog } from '../ui/dialog.tsx';
 import { useDialog } from '../ui/lazy-props.ts';
+import { callName } from '../ui/initials.tsx';
 import { SearchField } from '../ui/filter-bar.tsx';
 import { ErrorState, type OpenerButton, TableSkeleton, useOpenWhenDrawn } from '../ui/parts.tsx';
 import { changeLanguage } from './i18n.ts';
@@ -34,7 +35,7 @@ export function UserMenuItems({ button }: { readonly button: OpenerButton }) {
       <Menu.Dropdown>
         <Menu.Label>
           <Text size="sm" fw={500} truncate>
-            {user.username}
+            {callName(user)}
           </Text>
           <Text size="xs">{t(`role.${role}`)}</Text>
         </Menu.Label>

@@ -12,6 +12,7 @@ import { api, ok } from '../api/send.ts';
 import { useSession } from '../api/session.ts';
 import { openDialog } from '../ui/dialog.tsx';
 import { Hint } from '../ui/hint.tsx';
+import { callName } from '../ui/initials.tsx';
 import { Thumbnail } from '../ui/media.tsx';
 import { PartsCounter } from '../ui/message.tsx';
 import { Bytes, fillPlaceholders } from '../ui/values.tsx';
@@ -276,7 +277,7 @@ function useCanned(conversation: Conversation, text: string, onChange: (text: st
         firstName: known?.firstName ?? undefined,
         lastName: known?.lastName ?? undefined,
         fullName: contact.name.startsWith('+') ? undefined : contact.name,
-        agent: user.username,
+        agent: callName(user),
       }),
     );
     setAt(0);

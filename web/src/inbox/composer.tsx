@@ -10,7 +10,7 @@ import { useDialog } from '../ui/lazy-props.ts';
 import { useFormat } from '../ui/format.ts';
 import { Countdown, useNow } from '../ui/values.tsx';
 import { AnswerForm } from './answer-form.tsx';
-import { addNote, type Conversation, NEED } from './conversation.ts';
+import { addNote, type Conversation, NEED, useColleagueName } from './conversation.ts';
 import { useDraft } from './drafts.tsx';
 import classes from './inbox.module.css';
 import { ANSWER, onKey } from './use-keys.ts';
@@ -219,7 +219,8 @@ function Colleagues({ chatId }: { readonly chatId: string }) {
   const typing = colleagues.filter(({ activity }) => activity === 'TYPING');
   const shown = typing.length > 0 ? typing : colleagues;
   const Sign = typing.length > 0 ? PencilLine : Eye;
-  const names = list(shown.map(({ username }) => username));
+  const nameOf = useColleagueName();
+  const names = list(shown.map(({ username }) => nameOf(username)));
   return (
     <div role="status" className={classes.colleagues} data-typing={typing.length > 0}>
       {shown.length > 0 && (

@@ -11,7 +11,7 @@ import { ActionsMenu, CopyButton, GuardedIcon, useDisabledReason } from '../ui/a
 import { openDialog } from '../ui/dialog.tsx';
 import { useFormat } from '../ui/format.ts';
 import { Hint } from '../ui/hint.tsx';
-import { Initials } from '../ui/initials.tsx';
+import { callName, Initials } from '../ui/initials.tsx';
 import { ButtonLink, useIsPhone } from '../ui/parts.tsx';
 import {
   ChannelBadge,
@@ -307,9 +307,9 @@ function Assignee({ conversation: { chatId, assignee } }: AssigneeProps) {
   const options = [
     { value: '', label: t('assign.nobody') },
     ...(known ? [] : [{ value: String(assignee.userId), label: assignee.username }]),
-    ...people.map(({ id, username }) => ({
-      value: String(id),
-      label: id === user.id ? t('assign.me', { name: username }) : username,
+    ...people.map((person) => ({
+      value: String(person.id),
+      label: person.id === user.id ? t('assign.me', { name: callName(person) }) : callName(person),
     })),
   ];
   return (

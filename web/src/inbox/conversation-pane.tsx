@@ -38,6 +38,7 @@ import {
   type Note,
   notesQuery,
   readConversation,
+  useColleagueName,
 } from './conversation.ts';
 import { ContactPane, ConversationHeader } from './conversation-header.tsx';
 import { LoadMore } from './drafts.tsx';
@@ -342,13 +343,14 @@ type NoteBubbleProps = { readonly note: Note; readonly conversation: Conversatio
 function NoteBubble({ note: { id, text, author, timestamp }, conversation: { chatId } }: NoteBubbleProps) {
   const { t } = useTranslation('inbox');
   const { clock, exact } = useFormat();
+  const name = useColleagueName()(author.name);
   const remove = useAction({ run: deleteNote, refresh: [['inbox', 'notes', chatId]] });
   const at = new Date(timestamp);
   return (
     <li className={classes.noteBubble}>
       <Text size="xs" fw={500} className={classes.note}>
         <StickyNote size={12} aria-hidden="true" />
-        {t('note.by', { name: author.name })}
+        {t('note.by', { name })}
       </Text>
       <MessageText text={text} />
       <span className={classes.meta}>
@@ -358,7 +360,7 @@ function NoteBubble({ note: { id, text, author, timestamp }, conversation: { cha
         <GuardedIcon
           need={NEED}
           size="xs"
-          label={t('note.delete', { name: author.name })}
+          label={t('note.delete', { name })}
           loading={remove.busy}
           onClick={() => remove.run({ chatId, id })}
         >

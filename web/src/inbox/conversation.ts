@@ -178,6 +178,12 @@ export function useAssignable(): readonly Assignable[] {
   return data;
 }
 
+/** Returns a function that names a colleague by the username, which all events and notes have. */
+export function useColleagueName(): (username: string) => string {
+  const people = useAssignable();
+  return (username) => people.find((person) => person.username === username)?.displayName || username;
+}
+
 /** The lists of a contact; undefined while they are loading, or if the user may not see contacts. */
 export function useListsOf(contactId: number | null) {
   const may = useSession().may({ scope: 'contacts' });

@@ -4,6 +4,7 @@ import { cloneElement } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSession } from '../api/session.ts';
 import { ChoiceFilter } from '../ui/filter-bar.tsx';
+import { callName } from '../ui/initials.tsx';
 import { type OpenerButton, useOpenWhenDrawn } from '../ui/parts.tsx';
 import { CHANNELS, labelsQuery, type Search, useAssignable } from './conversation.ts';
 
@@ -36,7 +37,7 @@ export function ListFilters({ button, search, onSearch }: ListFiltersProps) {
             options={[
               { value: 'me', label: t('filter.me') },
               { value: 'none', label: t('filter.nobody') },
-              ...people.map(({ id, username }) => ({ value: String(id), label: username })),
+              ...people.map((person) => ({ value: String(person.id), label: callName(person) })),
             ]}
             value={search.assignee}
             onChange={(assignee) => onSearch({ assignee })}

@@ -22,7 +22,14 @@ import { SearchField } from '../ui/filter-bar.tsx';
 import { useFormat } from '../ui/format.ts';
 import { Initials } from '../ui/initials.tsx';
 import { EmptyState, ErrorState, OnDemand, TableSkeleton } from '../ui/parts.tsx';
-import { type Conversation, listConversations, NEED, type Search, searchMessages } from './conversation.ts';
+import {
+  type Conversation,
+  listConversations,
+  NEED,
+  type Search,
+  searchMessages,
+  useColleagueName,
+} from './conversation.ts';
 import { LabelDot, LoadMore } from './drafts.tsx';
 import classes from './inbox.module.css';
 import { ROW } from './use-keys.ts';
@@ -231,11 +238,7 @@ function PlainRow({ conversation, isOpen }: ConversationRowProps) {
               color="var(--mantine-color-dimmed)"
             />
           )}
-          {assignee !== null && (
-            <span role="img" aria-label={`${t('assign.label')}: ${assignee.username}`} title={assignee.username}>
-              <Initials name={assignee.username} size={18} />
-            </span>
-          )}
+          {assignee !== null && <Assignee username={assignee.username} />}
           {unreadCount > 0 && (
             <Badge
               size="sm"
@@ -252,6 +255,16 @@ function PlainRow({ conversation, isOpen }: ConversationRowProps) {
         </Group>
       </div>
     </Link>
+  );
+}
+
+function Assignee({ username }: { readonly username: string }) {
+  const { t } = useTranslation('inbox');
+  const name = useColleagueName()(username);
+  return (
+    <span role="img" aria-label={`${t('assign.label')}: ${name}`} title={name}>
+      <Initials name={name} size={18} />
+    </span>
   );
 }
 

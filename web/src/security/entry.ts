@@ -153,6 +153,7 @@ export const ACTIONS = [
   'user.operator',
   'user.password',
   'user.reset-link',
+  'user.name',
   'user.role',
   'verify.add',
   'verify.change',

@@ -8,6 +8,7 @@ import { useSession } from '../api/session.ts';
 import { AddButton, DeleteIcon, GuardedIcon } from '../ui/actions.tsx';
 import { type Column, DataTable, useListQuery } from '../ui/data-table.tsx';
 import { confirm, openDialog, questionTexts } from '../ui/dialog.tsx';
+import { callName, Initials } from '../ui/initials.tsx';
 import { EmptyState, PageFrame, Section } from '../ui/parts.tsx';
 import { listFields, useUrlState } from '../ui/url-state.ts';
 import { DateTime } from '../ui/values.tsx';
@@ -215,9 +216,17 @@ function Name({ user }: { readonly user: User }) {
   const isSelf = useIsSelf()(user);
   return (
     <Group gap="xs">
-      <Text size="sm" fw={500} className="foreign-text" dir="auto">
-        {user.username}
-      </Text>
+      <Initials name={callName(user)} size={28} />
+      <div>
+        <Text size="sm" className="foreign-text" dir="auto">
+          {callName(user)}
+        </Text>
+        {user.displayName !== '' && (
+          <Text size="xs" c="dimmed" className="foreign-text">
+            {user.username}
+          </Text>
+        )}
+      </div>
       {isSelf && <Badge color="blue">{t('you')}</Badge>}
       {user.isOperator && <Badge color="violet">{t('isOperator')}</Badge>}
     </Group>

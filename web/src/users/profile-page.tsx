@@ -73,6 +73,34 @@ function OwnPassword() {
   );
 }
 
+/** The form in which users say what colleagues call them. */
+function OwnName() {
+  const { t } = useTranslation('users');
+  const { user, isElsewhere } = useSession();
+  const form = useForm({ initialValues: { displayName: user.displayName } });
+  const change = useAction({
+    run: (body: { displayName: string }) => ok(api.PUT(`${USERS}/me/name`, { body })),
+    form,
+    refresh: [['session'], ['users'], ['assignable-users']],
+    done: t('name.done'),
+  });
+  return (
+    <form onSubmit={form.onSubmit((values) => change.run(values))}>
+      <Group align="flex-end">
+        <TextInput label={t('name.label')} maxLength={100} w={320} {...form.getInputProps('displayName')} />
+        <GuardedButton
+          type="submit"
+          need={{ write: false }}
+          reason={isElsewhere && t('own.elsewhere')}
+          loading={change.busy}
+        >
+          {t('name.submit')}
+        </GuardedButton>
+      </Group>
+    </form>
+  );
+}
+
 /** The profile page of the signed-in user. */
 export function Page() {
   const { t } = useTranslation('users');
@@ -102,6 +130,9 @@ export function Page() {
             { label: t('profile.until'), value: <DateTime value={expiresAt} show="exact" /> },
           ]}
         />
+      </Section>
+      <Section title={t('name.title')} description={t('name.text')}>
+        <OwnName />
       </Section>
       <Section title={t('own.title')} description={t('own.text')}>
         <OwnPassword />
