@@ -32,7 +32,7 @@ test('an admin invites a person, who chooses a password, forgets it and chooses 
   const admin = await site.signIn();
   await admin.page.goto(site.url('/users'));
   await admin.page.getByRole('button', { name: 'Invite person' }).click();
-  await admin.page.getByLabel('Mail address').fill('anna@example.com');
+  await admin.page.getByLabel('Email').fill('anna@example.com');
   await admin.page.getByRole('button', { name: 'Invite', exact: true }).click();
   await admin.page.getByText('A mail to anna@example.com is on its way.').waitFor();
   await admin.page.getByRole('button', { name: 'Done' }).click();
@@ -76,7 +76,7 @@ test('a password that is the username is refused at its field, in the language o
   const admin = await site.signIn();
   await admin.page.goto(site.url('/users'));
   await admin.page.getByRole('button', { name: 'Invite person' }).click();
-  await admin.page.getByLabel('Mail address').fill(username);
+  await admin.page.getByLabel('Email').fill(username);
   await admin.page.getByRole('button', { name: 'Invite', exact: true }).click();
   const { page, watch } = await site.window({ locale: 'it-IT' });
   watch.expect(/400/);

@@ -222,7 +222,7 @@ test(
       .getByText(/The numbers do not exist|The phones were not reached|The carrier/)
       .first()
       .waitFor();
-    const steps = page.getByRole('list', { name: 'Recipients step by step' });
+    const steps = page.getByRole('list', { name: 'Funnel' });
     await steps.getByText('Replied').waitFor();
     await page.getByRole('heading', { name: 'Over time' }).waitFor();
     await checkPage(window, 'campaigns-results');

@@ -140,8 +140,8 @@ test('a campaign is scheduled in a time zone, and deleted before it starts', asy
     totalDestinations: 3,
   });
 
-  await page.getByRole('button', { name: 'Back to draft' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Take back to draft' }).click();
+  await page.getByRole('button', { name: 'Unschedule' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Unschedule' }).click();
   await untilItIs(page, 'Draft');
   await page.getByRole('table', { name: 'Recipients' }).getByText('Pending').first().waitFor();
   expect(await call('GET', `/campaigns/${id}`)).toMatchObject({ status: 0, confirmedAt: null });
@@ -325,7 +325,7 @@ testAtNight(
     await checkPage(window, 'campaigns-cancel');
     await page.getByRole('button', { name: 'Yes, cancel campaign' }).click();
     await untilItIs(page, 'Cancelled');
-    await page.getByRole('button', { name: 'Delivery report' }).click();
+    await page.getByRole('button', { name: 'Export' }).click();
     await page.getByRole('button', { name: 'Create report' }).click();
     await page.getByRole('link', { name: 'Download' }).waitFor({ timeout: WAIT_MS });
     await checkPage(window, 'campaigns-export');

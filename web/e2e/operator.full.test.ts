@@ -39,7 +39,7 @@ const PAGES = [
   ['operator-numbers', '/operator/senders?tab=numbers', 'All other numbers'],
   ['operator-templates', '/operator/senders?tab=templates', 'Search by name'],
   ['operator-queues', '/operator/queues', 'Webhook retries'],
-  ['operator-reconciliation', '/operator/health', 'Ledger balances to zero'],
+  ['operator-reconciliation', '/operator/health?tab=reconciliation', 'Ledger balances to zero'],
   ['operator-receipts', '/operator/health?tab=receipts', 'For each carrier'],
   ['operator-doctor', '/operator/health?tab=doctor', 'Database'],
   ['operator-log', '/operator/log', 'Sending paused'],

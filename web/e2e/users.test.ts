@@ -58,7 +58,7 @@ test('what is shown only once stays until its button is pressed', async () => {
   };
   await page.goto(site.url('/users'));
   await page.getByRole('button', { name: 'Invite person' }).click();
-  await page.getByLabel('Mail address').fill('carla@example.com');
+  await page.getByLabel('Email').fill('carla@example.com');
   await page.getByRole('button', { name: 'Invite', exact: true }).click();
   const first = await textOf(dialog.getByLabel('Invitation link', { exact: true }));
   await close('Done');
