@@ -18,10 +18,12 @@ const ADDED_HEADERS: readonly unknown[] = ['X-Heliograph-Console', 'Origin'];
 /** Types need no examples, and every program that uses the client would have to read them. */
 const reduced = (key: string, value: unknown): unknown => {
   if (key === 'parameters' && Array.isArray(value)) return value.filter(({ name }) => !ADDED_HEADERS.includes(name));
-  if (key === 'example') return undefined;
-  return key === 'examples' && (Array.isArray(value) || !isSchema(value)) ? undefined : value;
+  return (key === 'example' || key === 'examples') && !isSchema(value) ? undefined : value;
 };
-const isSchema = (value: unknown): boolean => typeof value === 'object' && value !== null && 'type' in value;
+/** True for the schema of a property that has such a name. */
+const isSchema = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && 'type' in value && SCHEMA_TYPES.test(String(value.type));
+const SCHEMA_TYPES = /^(object|array|string|number|integer|boolean)$/;
 
 const description = JSON.parse(await readFile(DESCRIPTION, 'utf8'), reduced);
 const types = await openapiTS(description, {

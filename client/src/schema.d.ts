@@ -17938,6 +17938,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "points",
+                 *       "type": "number",
+                 *       "description": "Points of the loyalty card"
+                 *     }
+                 */
                 "application/json": {
                     /** @description Unique, case-insensitive. Must not be the name of a standard field of contacts. */
                     name: string;
@@ -17957,6 +17964,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": 2,
+                     *       "name": "points",
+                     *       "type": "number",
+                     *       "description": "Points of the loyalty card",
+                     *       "createdAt": "2027-01-15T09:30:00.000Z"
+                     *     }
+                     */
                     "application/json": {
                         id: number;
                         name: string;
@@ -18022,6 +18038,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": 2,
+                     *       "name": "points",
+                     *       "type": "number",
+                     *       "description": "Points, as of the last order",
+                     *       "createdAt": "2027-01-15T09:30:00.000Z"
+                     *     }
+                     */
                     "application/json": {
                         id: number;
                         name: string;
@@ -22734,6 +22759,9 @@ export interface operations {
                         description: string;
                         /** @description The JSON Schema of `data`. */
                         schema: {
+                            [key: string]: unknown;
+                        };
+                        example: {
                             [key: string]: unknown;
                         };
                     }[];

@@ -12,36 +12,36 @@ import { useDialog } from '../ui/lazy-props.ts';
 import { JsonView } from '../ui/json-view.tsx';
 import { ErrorState, TableSkeleton, TextLink, useIsPhone, useLast } from '../ui/parts.tsx';
 import { DateTime, Facts, Num, StatusBadge } from '../ui/values.tsx';
-import { FORM_A, NEED, type Webhook } from './endpoint.tsx';
+import { type Endpoint, ENDPOINTS, NEED } from './endpoints.ts';
 import {
   type Attempt,
   type Delivery,
   type DeliveryDetail,
+  ENDPOINT,
   findDelivery,
   type State,
-  statusNameOf,
   TONES,
 } from './replay-dialog.tsx';
 
 const REFRESH_MS = 3_000;
 
-type DeliveryPanelProps = { readonly id: string | null; readonly isRegistered: boolean; readonly onClose: () => void };
+type DeliveryPanelProps = { readonly endpoint: string; readonly id: string | null; readonly onClose: () => void };
 
 /** Side panel with one event: the request and the result of each attempt; null closes it. */
-export function DeliveryPanel({ id, isRegistered, onClose }: DeliveryPanelProps) {
+export function DeliveryPanel({ endpoint, id, onClose }: DeliveryPanelProps) {
   const { t } = useTranslation('webhooks');
   const shown = useLast(id);
   return (
     <SidePanel opened={id !== null} onClose={onClose} title={t('panel.title')} size="xl">
-      {shown !== null && <Detail id={shown} isRegistered={isRegistered} />}
+      {shown !== null && <Detail endpoint={endpoint} id={shown} />}
     </SidePanel>
   );
 }
 
-function Detail({ id, isRegistered }: { readonly id: string; readonly isRegistered: boolean }) {
+function Detail({ endpoint, id }: { readonly endpoint: string; readonly id: string }) {
   const query = useQuery({
-    queryKey: ['webhooks', 'delivery', id],
-    queryFn: ({ signal }) => findDelivery(id, signal),
+    queryKey: ['webhooks', 'delivery', endpoint, id],
+    queryFn: ({ signal }) => findDelivery(endpoint, id, signal),
     refetchInterval: ({ state }) => (state.data?.status === 'PENDING' ? REFRESH_MS : false),
   });
   if (query.data === undefined && query.error !== null)
@@ -51,7 +51,7 @@ function Detail({ id, isRegistered }: { readonly id: string; readonly isRegister
     <Stack gap="lg">
       <Summary delivery={query.data} />
       <Group>
-        <ReplayButton delivery={query.data} isRegistered={isRegistered} isWide />
+        <ReplayButton endpoint={endpoint} delivery={query.data} isWide />
       </Group>
       <Attempts delivery={query.data} />
       <Sent delivery={query.data} />
@@ -63,27 +63,30 @@ type DetailProps = { readonly delivery: DeliveryDetail };
 
 function Summary({ delivery }: DetailProps) {
   const { t } = useTranslation('webhooks');
-  const eventName = useEventName();
   const { id, messageId, eventType, status, nextAttemptAt, createdAt } = delivery;
   return (
     <Facts
       facts={[
-        { label: t('column.event'), value: eventName(delivery) },
+        { label: t('column.event'), value: <Code>{eventType}</Code> },
         { label: t('column.status'), value: <DeliveryState state={status} /> },
         ...(status === 'PENDING' ? [{ label: t('panel.next'), value: <DateTime value={nextAttemptAt} /> }] : []),
         { label: t('column.createdAt'), value: <DateTime value={createdAt} show="exact" /> },
         { label: t('panel.id'), value: <Copied text={id} label={t('panel.copyId')} /> },
-        {
-          label: t('column.message'),
-          value:
-            eventType === 'INBOUND' ? (
-              <Copied text={messageId} label={t('panel.copyMessage')} />
-            ) : (
-              <TextLink to={`/messages/${messageId}`} ff="monospace" className="foreign-text">
-                {messageId}
-              </TextLink>
-            ),
-        },
+        ...(messageId === null
+          ? []
+          : [
+              {
+                label: t('column.message'),
+                value:
+                  eventType === 'message.received' ? (
+                    <Copied text={messageId} label={t('panel.copyMessage')} />
+                  ) : (
+                    <TextLink to={`/messages/${messageId}`} ff="monospace" className="foreign-text">
+                      {messageId}
+                    </TextLink>
+                  ),
+              },
+            ]),
       ]}
     />
   );
@@ -219,7 +222,7 @@ export function useDeliveryColumns(onOpen: (id: string) => void): readonly Colum
         id: 'messageId',
         header: t('column.message'),
         hidden: true,
-        cell: ({ messageId }) => <Code>{messageId}</Code>,
+        cell: ({ messageId }) => <Code>{messageId ?? '–'}</Code>,
       },
       { id: 'createdAt', header: t('column.createdAt'), cell: ({ createdAt }) => <DateTime value={createdAt} /> },
     ],
@@ -229,27 +232,17 @@ export function useDeliveryColumns(onOpen: (id: string) => void): readonly Colum
 
 type EventNameProps = { readonly delivery: Delivery; readonly onOpen: (id: string) => void };
 
-function EventName({ delivery: { id, ...event }, onOpen }: EventNameProps) {
-  const eventName = useEventName();
+function EventName({ delivery: { id, eventType }, onOpen }: EventNameProps) {
   return (
     <Stack gap={0}>
       <Anchor component="button" type="button" size="sm" fw={600} ta="left" onClick={() => onOpen(id)}>
-        {eventName(event)}
+        {eventType}
       </Anchor>
       <Text size="xs" c="dimmed" ff="monospace" fw={400}>
         {id.slice(0, 8)}…{id.slice(-4)}
       </Text>
     </Stack>
   );
-}
-
-/** Returns a function that names an event: the status of a delivery event, otherwise its kind. */
-function useEventName(): (event: Pick<Delivery, 'eventType' | 'statusCode'>) => string {
-  const { t } = useTranslation('webhooks');
-  return ({ eventType, statusCode }) => {
-    const status = statusNameOf(statusCode);
-    return status === null ? t(`kind.${eventType}`, eventType) : t(`ui:messageStatus.${status}`);
-  };
 }
 
 /** The state of an event, and its next attempt. */
@@ -284,24 +277,24 @@ function DeliveryState({ state }: { readonly state: State }) {
   return <StatusBadge tone={TONES[state]}>{t(`deliveryState.${state}`)}</StatusBadge>;
 }
 
-const sendTest = () => ok(api.POST(`${FORM_A}/test`));
+const sendTest = (id: string) => ok(api.POST(`${ENDPOINTS}/{id}/test`, { params: { path: { id } } }));
 
 /** Dialog for a sample event. */
-export function TestDialog({ webhook }: { readonly webhook: Webhook }) {
+export function TestDialog({ endpoint }: { readonly endpoint: Endpoint }) {
   const { t } = useTranslation('webhooks');
   return (
     <Dialog title={t('test.title')}>
-      <Test url={webhook.callbackUrl} />
+      <Test endpoint={endpoint} />
     </Dialog>
   );
 }
 
 /** Sends a sample event when it opens and shows the endpoint's response. */
-function Test({ url }: { readonly url: string }) {
+function Test({ endpoint: { id, url } }: { readonly endpoint: Endpoint }) {
   const { t } = useTranslation('webhooks');
   const { close } = useDialog();
   const { mutate, data, error, isPending } = useMutation({ mutationFn: sendTest });
-  useEffect(() => mutate(), [mutate]);
+  useEffect(() => mutate(id), [mutate, id]);
   return (
     <Stack>
       <Text size="sm" className="foreign-text">
@@ -311,7 +304,7 @@ function Test({ url }: { readonly url: string }) {
       {!isPending && error !== null && <ErrorState error={error} />}
       {!isPending && data && <TestOutcome outcome={data} />}
       <Group justify="flex-end">
-        <Button variant="default" loading={isPending} onClick={() => mutate()}>
+        <Button variant="default" loading={isPending} onClick={() => mutate(id)}>
           {t('test.again')}
         </Button>
         <Button onClick={close}>{t('ui:close')}</Button>
@@ -359,26 +352,24 @@ const Milliseconds = ({ value }: { readonly value: number | null }) => (
 );
 
 type ReplayButtonProps = {
-  readonly delivery: Pick<Delivery, 'id' | 'eventType' | 'statusCode'>;
-  readonly isRegistered: boolean;
+  readonly endpoint: string;
+  readonly delivery: Pick<Delivery, 'id' | 'eventType'>;
   /** True to show a button with text (in the panel), false for only an icon (in a row). */
   readonly isWide?: boolean;
 };
 
 /** Button that resends one event. */
-export function ReplayButton({ delivery, isRegistered, isWide = false }: ReplayButtonProps) {
+export function ReplayButton({ endpoint, delivery: { id, eventType }, isWide = false }: ReplayButtonProps) {
   const { t } = useTranslation('webhooks');
-  const eventName = useEventName();
-  const { id } = delivery;
   const replay = useAction({
-    run: () => ok(api.POST(`${FORM_A}/deliveries/{id}/replay`, { params: { path: { id } } })),
+    run: () => ok(api.POST(`${ENDPOINT}/deliveries/{id}/replay`, { params: { path: { endpoint, id } } })),
     refresh: [
       ['webhooks', 'deliveries'],
-      ['webhooks', 'delivery', id],
+      ['webhooks', 'delivery', endpoint, id],
     ],
     done: t('replay.one.done'),
   });
-  const may = { need: NEED, reason: !isRegistered && t('replay.none'), loading: replay.busy } as const;
+  const may = { need: NEED, loading: replay.busy } as const;
   if (isWide) {
     return (
       <GuardedButton {...may} variant="default" leftSection={<RotateCw size={16} />} onClick={() => replay.run()}>
@@ -387,7 +378,7 @@ export function ReplayButton({ delivery, isRegistered, isWide = false }: ReplayB
     );
   }
   return (
-    <GuardedIcon {...may} label={t('replay.one.label', { event: eventName(delivery) })} onClick={() => replay.run()}>
+    <GuardedIcon {...may} label={t('replay.one.label', { event: eventType })} onClick={() => replay.run()}>
       <RotateCw size={16} />
     </GuardedIcon>
   );

@@ -1,49 +1,107 @@
-import { Alert, Code, Stack, Text } from '@mantine/core';
-import { queryOptions } from '@tanstack/react-query';
-import { CircleAlert, TriangleAlert } from 'lucide-react';
+import { Alert, Badge, Code, Group, Stack, Text } from '@mantine/core';
+import { CircleAlert, Send, TriangleAlert } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
-import { ApiError, api, ok } from '../api/send.ts';
-import type { Need } from '../api/session.ts';
+import { api, ok } from '../api/send.ts';
 import { GuardedButton } from '../ui/actions.tsx';
+import { confirm, openDialog, questionTexts } from '../ui/dialog.tsx';
 import { useFormat } from '../ui/format.ts';
 import { Section } from '../ui/parts.tsx';
 import { DateTime, Facts, StatusBadge } from '../ui/values.tsx';
+import { TestDialog } from './delivery-panel.tsx';
+import { AddressDialog, EndpointDialog, RotateDialog } from './endpoint-form.tsx';
+import { type Endpoint, ENDPOINTS, endpointsQuery, NEED, WEBHOOK_KEYS } from './endpoints.ts';
 
-/** An action on the webhook, each of which opens a dialog. */
-export type WebhookAction = 'address' | 'rotate' | 'delete';
-type EndpointProps = { readonly webhook: Webhook; readonly onAction: (wish: WebhookAction) => void };
+type EndpointProps = { readonly endpoint: Endpoint };
 
-/** The registered webhook: its status and actions. */
-export function Endpoint({ webhook, onAction }: EndpointProps) {
-  const { t } = useTranslation('webhooks');
-  const actions = (
-    <>
-      <GuardedButton need={NEED} variant="default" size="xs" onClick={() => onAction('address')}>
-        {t('address.open')}
-      </GuardedButton>
-      <GuardedButton need={NEED} variant="default" size="xs" onClick={() => onAction('rotate')}>
-        {t('rotate.open')}
-      </GuardedButton>
-      <GuardedButton need={NEED} variant="subtle" color="red" size="xs" onClick={() => onAction('delete')}>
-        {t('delete.open')}
-      </GuardedButton>
-    </>
-  );
+/** An endpoint: its state, its settings and its actions. */
+export function EndpointSection({ endpoint }: EndpointProps) {
   return (
-    <Section title={t('receiver.title')} actions={actions}>
-      <Trouble webhook={webhook} />
-      <WebhookFacts webhook={webhook} />
+    <Section title={endpoint.name} actions={<EndpointActions endpoint={endpoint} />}>
+      <Trouble endpoint={endpoint} />
+      <EndpointFacts endpoint={endpoint} />
     </Section>
   );
 }
 
-const TONES = { active: 'good', paused: 'warning', failing: 'warning', disabled: 'bad' } as const;
-
-function WebhookFacts({ webhook }: { readonly webhook: Webhook }) {
+function EndpointActions({ endpoint }: EndpointProps) {
   const { t } = useTranslation('webhooks');
-  const { callbackUrl, form, createdAt } = webhook;
-  const state = stateOf(webhook);
+  const path = { id: endpoint.id };
+  const remove = (): void =>
+    confirm({
+      ...questionTexts(t, 'delete', { host: new URL(endpoint.url).host }),
+      run: () => ok(api.DELETE(`${ENDPOINTS}/{id}`, { params: { path } })),
+      // Its log is gone as well.
+      refresh: [endpointsQuery.queryKey],
+    });
+  const isOwn = endpoint.format === 'v2';
+  return (
+    <>
+      <GuardedButton
+        need={NEED}
+        size="xs"
+        leftSection={<Send size={14} />}
+        onClick={() => openDialog(<TestDialog endpoint={endpoint} />)}
+      >
+        {t('test.open')}
+      </GuardedButton>
+      <GuardedButton
+        need={NEED}
+        variant="default"
+        size="xs"
+        onClick={() =>
+          openDialog(isOwn ? <EndpointDialog endpoint={endpoint} /> : <AddressDialog url={endpoint.url} />)
+        }
+      >
+        {t(isOwn ? 'edit.open' : 'address.open')}
+      </GuardedButton>
+      <GuardedButton
+        need={NEED}
+        variant="default"
+        size="xs"
+        onClick={() => openDialog(<RotateDialog endpoint={endpoint} />)}
+      >
+        {t('rotate.open')}
+      </GuardedButton>
+      {endpoint.state !== 'DISABLED' && <PauseButton endpoint={endpoint} />}
+      <GuardedButton need={NEED} variant="subtle" color="red" size="xs" onClick={remove}>
+        {t('delete.open')}
+      </GuardedButton>
+    </>
+  );
+}
+
+function PauseButton({ endpoint: { id, state } }: EndpointProps) {
+  const { t } = useTranslation('webhooks');
+  const isPaused = state === 'PAUSED';
+  const change = useAction({
+    run: () =>
+      ok(
+        api.PATCH(`${ENDPOINTS}/{id}`, { params: { path: { id } }, body: { status: isPaused ? 'ACTIVE' : 'PAUSED' } }),
+      ),
+    refresh: WEBHOOK_KEYS,
+    done: t(isPaused ? 'pause.resumed' : 'pause.paused'),
+  });
+  return (
+    <GuardedButton need={NEED} variant="default" size="xs" loading={change.busy} onClick={() => change.run()}>
+      {t(isPaused ? 'pause.resume' : 'pause.pause')}
+    </GuardedButton>
+  );
+}
+
+const TONES = { active: 'good', paused: 'paused', failing: 'warning', disabled: 'bad' } as const;
+
+/** The state of an endpoint. */
+export function EndpointState({ endpoint }: EndpointProps) {
+  const { t } = useTranslation('webhooks');
+  const state = stateOf(endpoint);
+  return <StatusBadge tone={TONES[state]}>{t(`state.${state}`)}</StatusBadge>;
+}
+
+function EndpointFacts({ endpoint }: EndpointProps) {
+  const { t } = useTranslation('webhooks');
+  const { url, format, eventTypes, filters, headers, retry, maxPerSecond, createdAt } = endpoint;
+  const isOwn = format === 'v2';
   return (
     <Facts
       facts={[
@@ -51,25 +109,45 @@ function WebhookFacts({ webhook }: { readonly webhook: Webhook }) {
           label: t('fact.url'),
           value: (
             <Code className="foreign-text" fz="sm" dir="ltr">
-              {callbackUrl}
+              {url}
             </Code>
           ),
         },
-        { label: t('fact.state'), value: <StatusBadge tone={TONES[state]}>{t(`state.${state}`)}</StatusBadge> },
-        { label: t('fact.events'), value: t(`form.${form}.title`) },
+        { label: t('fact.state'), value: <EndpointState endpoint={endpoint} /> },
+        { label: t('fact.events'), value: isOwn ? <Words words={eventTypes} /> : t('fact.v1') },
+        ...(Object.keys(filters).length > 0
+          ? [{ label: t('fact.filters'), value: <Words words={filterTexts(filters)} /> }]
+          : []),
+        ...(headers.length > 0 ? [{ label: t('fact.headers'), value: <Words words={headers} /> }] : []),
+        { label: t('fact.retry'), value: t(`retry.${retry}`) },
+        ...(maxPerSecond === null ? [] : [{ label: t('fact.maxPerSecond'), value: String(maxPerSecond) }]),
         { label: t('fact.createdAt'), value: <DateTime value={createdAt} show="exact" /> },
       ]}
     />
   );
 }
 
-/** Trouble of the webhook and its remedy; nothing if it is working. */
-function Trouble({ webhook }: Pick<EndpointProps, 'webhook'>) {
+const filterTexts = (filters: Endpoint['filters']): string[] =>
+  Object.entries(filters).map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(', ') : String(value)}`);
+
+/** Technical words, such as types of events. */
+export const Words = ({ words }: { readonly words: readonly string[] }) => (
+  <Group gap={4} component="span">
+    {words.map((word) => (
+      <Badge key={word} variant="default" tt="none" ff="monospace" component="span" className="foreign-text" dir="ltr">
+        {word}
+      </Badge>
+    ))}
+  </Group>
+);
+
+/** Trouble of an endpoint and its remedy; nothing if it is working. */
+function Trouble({ endpoint }: EndpointProps) {
   const { t } = useTranslation('webhooks');
   const format = useFormat();
-  const state = stateOf(webhook);
+  const state = stateOf(endpoint);
   if (state === 'active' || state === 'paused') return null;
-  const since = webhook.failingSince === null ? '' : format.brief(new Date(webhook.failingSince));
+  const since = endpoint.failingSince === null ? '' : format.brief(new Date(endpoint.failingSince));
   const isDisabled = state === 'disabled';
   return (
     <Alert
@@ -78,22 +156,19 @@ function Trouble({ webhook }: Pick<EndpointProps, 'webhook'>) {
       title={t(`trouble.${state}.title`, { since })}
     >
       <Stack gap="xs" align="flex-start">
-        {webhook.disabledReason !== null && (
-          <Text size="sm">{t('trouble.because', { reason: webhook.disabledReason })}</Text>
-        )}
+        {endpoint.reason !== null && <Text size="sm">{t('trouble.because', { reason: endpoint.reason })}</Text>}
         <Text size="sm">{t(`trouble.${state}.text`)}</Text>
-        {isDisabled && <EnableButton webhook={webhook} />}
+        {isDisabled && <EnableButton endpoint={endpoint} />}
       </Stack>
     </Alert>
   );
 }
 
-/** Button that re-enables the webhook, by setting the same URL again. */
-function EnableButton({ webhook: { callbackUrl } }: Pick<EndpointProps, 'webhook'>) {
+function EnableButton({ endpoint: { id } }: EndpointProps) {
   const { t } = useTranslation('webhooks');
   const enable = useAction({
-    run: () => ok(api.PUT(FORM_A, { body: { callbackUrl } })),
-    refresh: [['webhooks']],
+    run: () => ok(api.POST(`${ENDPOINTS}/{id}/enable`, { params: { path: { id } } })),
+    refresh: WEBHOOK_KEYS,
     done: t('trouble.enabled'),
   });
   return (
@@ -103,29 +178,10 @@ function EnableButton({ webhook: { callbackUrl } }: Pick<EndpointProps, 'webhook
   );
 }
 
-/** The permission that changing the webhook and resending events require. */
-export const NEED: Need = { scope: 'webhooks', write: true };
-
-export const FORM_A = '/api/partner-gateway/v1/webhooks/delivery-status';
-export const FORM_B = '/api/webhooks/delivery-status';
-
-const REFRESH_MS = 15_000;
-
-const findWebhook = (signal: AbortSignal) => ok(api.GET(FORM_A, { signal }));
-export type Webhook = Awaited<ReturnType<typeof findWebhook>>;
-
-/** The account's webhook; null if it has none. */
-export const webhookQuery = queryOptions({
-  queryKey: ['webhooks', 'registered'],
-  queryFn: ({ signal }): Promise<Webhook | null> =>
-    findWebhook(signal).catch((error: unknown) => {
-      if (error instanceof ApiError && error.status === 404) return null;
-      throw error;
-    }),
-  refetchInterval: REFRESH_MS,
-});
-
 type State = 'active' | 'paused' | 'failing' | 'disabled';
 
-const stateOf = ({ status, failingSince }: Webhook): State =>
-  status !== 'active' ? status : failingSince === null ? 'active' : 'failing';
+const stateOf = ({ state, failingSince }: Endpoint): State => {
+  if (state === 'DISABLED') return 'disabled';
+  if (state === 'PAUSED') return 'paused';
+  return failingSince === null ? 'active' : 'failing';
+};

@@ -7,7 +7,6 @@ import type { ListSearch } from '../ui/data-table.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
 import type { Tone } from '../ui/values.tsx';
-import { FORM_A } from './endpoint.tsx';
 
 const DAY_MS = 86_400_000;
 
@@ -27,11 +26,16 @@ function rangeOf({ since, until, status }: Fields): Range | null {
   return { since: from.toISOString(), until: to.toISOString(), status };
 }
 
-const countEvents = (range: Range, signal: AbortSignal) =>
-  ok(api.GET(`${FORM_A}/deliveries`, { params: { query: { ...range, limit: 1 } }, signal })).then(({ total }) => total);
+/** An endpoint by its id: the path of its log. */
+export const ENDPOINT = '/api/partner-gateway/v1/webhooks/endpoints/{endpoint}';
+
+const countEvents = async (endpoint: string, range: Range, signal: AbortSignal): Promise<number> => {
+  const params = { path: { endpoint }, query: { ...range, limit: 1 } };
+  return (await ok(api.GET(`${ENDPOINT}/deliveries`, { params, signal }))).total;
+};
 
 /** Dialog that resends the events of a time range, showing their number first. */
-export function ReplayDialog() {
+export function ReplayDialog({ endpoint }: { readonly endpoint: string }) {
   const { t } = useTranslation('webhooks');
   const format = useFormat();
   const [now] = useState(() => Date.now());
@@ -41,7 +45,8 @@ export function ReplayDialog() {
       values={{ since: localOf(new Date(now - DAY_MS)), until: localOf(new Date(now + 60_000)), status: 'DEAD' }}
       run={({ since, until, status }) =>
         ok(
-          api.POST(`${FORM_A}/replay`, {
+          api.POST(`${ENDPOINT}/replay`, {
+            params: { path: { endpoint } },
             body: { since: new Date(since).toISOString(), until: new Date(until).toISOString(), status },
           }),
         )
@@ -68,19 +73,19 @@ export function ReplayDialog() {
             data={STATES.map((value) => ({ value, label: t(`replay.status.${value}`) }))}
             {...form.getInputProps('status')}
           />
-          <EventCount range={rangeOf(form.values)} />
+          <EventCount endpoint={endpoint} range={rangeOf(form.values)} />
         </>
       )}
     </FormDialog>
   );
 }
 
-function EventCount({ range }: { readonly range: Range | null }) {
+function EventCount({ endpoint, range }: { readonly endpoint: string; readonly range: Range | null }) {
   const { t } = useTranslation('webhooks');
   const format = useFormat();
   const { data: count = 0, isPending } = useQuery({
-    queryKey: ['webhooks', 'deliveries', 'count', range],
-    queryFn: ({ signal }) => (range === null ? 0 : countEvents(range, signal)),
+    queryKey: ['webhooks', 'deliveries', 'count', endpoint, range],
+    queryFn: ({ signal }) => (range === null ? 0 : countEvents(endpoint, range, signal)),
   });
   return (
     <Text size="sm" role="status" fw={600}>
@@ -91,9 +96,6 @@ function EventCount({ range }: { readonly range: Range | null }) {
 
 export const STATES = ['PENDING', 'DELIVERED', 'DEAD'] as const;
 export type State = (typeof STATES)[number];
-/** The kinds of events of the account's webhook; endpoints that were added have types. */
-export const KINDS = ['DELIVERY', 'READ', 'INBOUND'] as const;
-type Kind = (typeof KINDS)[number];
 /** The time ranges of the log, in hours. */
 export const PERIODS = ['1', '24', '168'] as const;
 
@@ -101,7 +103,7 @@ export const TONES: Readonly<Record<State, Tone>> = { PENDING: 'warning', DELIVE
 
 type Search = ListSearch & {
   readonly status: State | '';
-  readonly kind: Kind | '';
+  readonly type: string;
   readonly period: (typeof PERIODS)[number] | '';
   readonly message: string;
 };
@@ -112,38 +114,25 @@ const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
 /** Returns true if the text is a complete message ID; an incomplete one is not used as a filter. */
 export const isMessageId = (text: string): boolean => UUID.test(text.trim());
 
-export function listDeliveries({ page, limit, status, kind, period, message }: Search, signal: AbortSignal) {
+export function listDeliveries(
+  endpoint: string,
+  { page, limit, status, type, period, message }: Search,
+  signal: AbortSignal,
+) {
   const query = {
     page,
     limit,
     ...(status !== '' && { status }),
-    ...(kind !== '' && { eventType: kind }),
+    // The filter offers no other.
+    ...(type !== '' && { eventType: type as DeliveryDetail['eventType'] }),
     ...(period !== '' && { since: new Date(Date.now() - Number(period) * HOUR_MS).toISOString() }),
     ...(isMessageId(message) && { messageId: message.trim() }),
   };
-  return ok(api.GET(`${FORM_A}/deliveries`, { params: { query }, signal }));
+  return ok(api.GET(`${ENDPOINT}/deliveries`, { params: { path: { endpoint }, query }, signal }));
 }
 export type Delivery = Awaited<ReturnType<typeof listDeliveries>>['data'][number];
 
-export const findDelivery = (id: string, signal: AbortSignal) =>
-  ok(api.GET(`${FORM_A}/deliveries/{id}`, { params: { path: { id } }, signal }));
+export const findDelivery = (endpoint: string, id: string, signal: AbortSignal) =>
+  ok(api.GET(`${ENDPOINT}/deliveries/{id}`, { params: { path: { endpoint, id } }, signal }));
 export type DeliveryDetail = Awaited<ReturnType<typeof findDelivery>>;
 export type Attempt = DeliveryDetail['log'][number];
-
-/** The status names of docs/message-states.md for the codes of the specification. */
-const STATUS_NAMES: Readonly<Record<number, string>> = {
-  0: 'UNKNOWN',
-  1: 'ACCEPTED',
-  2: 'REJECTED',
-  3: 'DELIVERED',
-  4: 'EXPIRED',
-  5: 'DELETED',
-  6: 'UNDELIVERABLE',
-  9: 'ERROR',
-  10: 'DISABLED',
-  11: 'UNSUPPORTED',
-  12: 'CONVERSATION_CLOSED',
-};
-
-export const statusNameOf = (code: number | null): string | null =>
-  code === null ? null : (STATUS_NAMES[code] ?? 'UNKNOWN');
