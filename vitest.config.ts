@@ -4,7 +4,9 @@ import type { TestProjectInlineConfiguration } from 'vitest/config';
 import { floorReporter } from './test/support/floor-reporter.ts';
 import { SlowFilesFirst } from './test/support/slow-files-first.ts';
 
-const TESTS = ['{src,test,client,docs,help,deploy,examples,monitoring,proofs,bench,scripts,web/src}/**/*.test.ts'];
+const TESTS = [
+  '{src,test,client,docs,help,deploy,examples,integrations,monitoring,proofs,bench,scripts,web/src}/**/*.test.ts',
+];
 /** Too slow for every change: each page in every theme and width, each proof, each example of the documentation, whole set-ups. */
 const EXHAUSTIVE = ['{src,test,client,docs,proofs,web,examples,deploy,monitoring}/**/*.full.test.ts'];
 /**

@@ -1,0 +1,130 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { freePort } from '../../test/support/http/free-port.ts';
+import { connectGraph } from '../../test/support/networks.ts';
+import { startTestProgram, type TestProgram } from '../../test/support/program.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { until } from '../../test/support/until.ts';
+
+const PERSON = '+393331234567';
+const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
+type Message = {
+  content: string;
+  content_attributes: { external_created_at: string };
+  files: number;
+  status?: string;
+};
+
+/** A stand-in for Chatwoot's API: contacts, conversations and messages of one inbox. The answers to some are lost. */
+async function startChatwoot() {
+  const messages: Message[] = [];
+  const ticks: { id: string; status: string }[] = [];
+  let lost = 0;
+  const server: Server = createServer(async (request, response) => {
+    const parts: Buffer[] = [];
+    for await (const part of request) parts.push(part);
+    const body = Buffer.concat(parts);
+    const answer = (value: object) =>
+      response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(value));
+    const path = `${request.method} ${request.url}`;
+    expect(request.headers['api_access_token']).toBe('chatwoot-token');
+    if (path === 'POST /api/v1/accounts/1/contacts') return answer({ payload: { contact: { id: 5 } } });
+    if (path === 'POST /api/v1/accounts/1/conversations') return answer({ id: 9 });
+    if (path === 'GET /api/v1/accounts/1/conversations/9/messages') return answer({ payload: messages });
+    if (path === 'POST /api/v1/accounts/1/conversations/9/messages') {
+      const headers = { 'content-type': request.headers['content-type'] ?? '' };
+      const form = await new Response(body, { headers }).formData();
+      messages.push({
+        content: String(form.get('content')),
+        content_attributes: { external_created_at: String(form.get('external_created_at')) },
+        files: form.getAll('attachments[]').length,
+      });
+      if (lost > 0) {
+        lost--;
+        return void response.destroy();
+      }
+      return answer({ id: messages.length });
+    }
+    const [, id] = /^PATCH .*\/conversations\/9\/messages\/(\d+)$/.exec(path) ?? [];
+    if (id === undefined) return void response.writeHead(404).end('{}');
+    ticks.push({ id, ...(JSON.parse(body.toString()) as { status: string }) });
+    return answer({});
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { url, messages, ticks, loseNext: () => lost++, close: () => server.close() };
+}
+
+let program: TestProgram;
+let bridge: ChildProcess | undefined;
+const chatwoot = await startChatwoot();
+beforeAll(async () => {
+  program = await startTestProgram({ carriers: {} });
+});
+afterAll(async () => {
+  bridge?.kill('SIGKILL');
+  chatwoot.close();
+  await program[Symbol.asyncDispose]();
+});
+
+test('messages and files go both ways once, with their ticks, although answers are lost', async () => {
+  const { graph } = await connectGraph(program);
+  await until('the handshake', () =>
+    graph.verifyCallback(`${program.origin()}/api/callbacks/whatsapp/meta`, 'verify-me'),
+  );
+  const port = await freePort();
+  bridge = spawn(process.execPath, ['integrations/chatwoot/bridge.mjs'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+    env: {
+      ...process.env,
+      BASE_URL: program.origin(),
+      API_KEY: program.account.apiKey,
+      CHATWOOT_URL: chatwoot.url,
+      CHATWOOT_TOKEN: 'chatwoot-token',
+      CHATWOOT_ACCOUNT: '1',
+      CHATWOOT_INBOX: '7',
+      WEBHOOK_TOKEN: 'word',
+      PORT: String(port),
+      STORE: join(await temporaryFolder('heliograph-bridge-'), 'store.json'),
+    },
+  });
+  await until('the feed', async () => {
+    const { body } = await program.client.request('GET', '/api/partner-gateway/v1/event-feed/settings');
+    return (body as { enabled: boolean }).enabled;
+  });
+  chatwoot.loseNext();
+  await graph.injectInbound({ from: PERSON, text: 'Is this the right part?' });
+  await graph.injectInbound({ from: PERSON, type: 'image', file: { bytes: PNG, mimeType: 'image/png' } });
+  await until('two messages', () => chatwoot.messages.length >= 2);
+  expect(chatwoot.messages.map(({ content, files }) => [content, files])).toEqual([
+    ['Is this the right part?', 0],
+    ['', 1],
+  ]);
+
+  const written = {
+    event: 'message_created',
+    message_type: 'outgoing',
+    private: false,
+    id: 21,
+    content: 'Yes, it is',
+    inbox: { id: 7 },
+    conversation: { id: 9 },
+  };
+  const post = async (path: string, body: object): Promise<number> =>
+    (await fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', body: JSON.stringify(body) })).status;
+  expect(await post('/chatwoot/wrong', written)).toBe(404);
+  expect(await post('/chatwoot/word', { ...written, private: true })).toBe(200);
+  expect(await post('/chatwoot/word', written)).toBe(200);
+  expect(await post('/chatwoot/word', written)).toBe(200);
+  await until('a tick', () => chatwoot.ticks.length > 0);
+  expect(chatwoot.ticks[0]).toMatchObject({ id: '21', status: 'delivered' });
+  expect(graph.ledger.messages().map(({ content }) => content)).toMatchObject([{ body: 'Yes, it is' }]);
+  await graph.close();
+});
