@@ -26,6 +26,7 @@ export const PAGES: Readonly<Record<string, RunnablePage>> = {
   'docs/how-to/drop-in.md': { norun: 0 },
   'docs/how-to/verify.md': { norun: 0 },
   'docs/how-to/webhooks.md': { norun: 0 },
+  'docs/how-to/events.md': { norun: 0 },
   'docs/how-to/embed-the-inbox.md': { norun: 0 },
   'docs/how-to/from-twilio.md': { norun: 0 },
   'docs/how-to/from-kannel.md': { norun: 0 },

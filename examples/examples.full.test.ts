@@ -72,6 +72,8 @@ const EXAMPLES: Readonly<Record<string, readonly RegExp[]>> = {
   ],
   '15-operator.sh': [/is up/, /"price": ?0\.055/, /"destination":"4236601234"/, /Removed again/, /Done\./],
 };
+/** Tested with a network in `test/flows/bot.full.test.ts`. */
+const BOT = '16-bot.mjs';
 const WEBHOOKS = ['03-webhook-receiver.mjs', '03-webhook-register.sh'];
 
 let program: TestProgram;
@@ -129,7 +131,7 @@ test('the machine has the bash and curl that the examples need', async () => {
 
 test('every example is run here, and listed in the README', () => {
   const files = readdirSync(import.meta.dirname).filter((name) => /\.(sh|mjs)$/.test(name));
-  expect(files).toEqual([...Object.keys(EXAMPLES), ...WEBHOOKS].toSorted());
+  expect(files).toEqual([...Object.keys(EXAMPLES), ...WEBHOOKS, BOT].toSorted());
   const readme = readFileSync(path('README.md'), 'utf8');
   for (const file of files) expect(readme).toContain(`(${file})`);
 });

@@ -67,6 +67,7 @@ export const GROUPS: readonly Group[] = [
         pages: [
           howTo('verify', 'Verify numbers with codes, and stop SMS pumping'),
           howTo('webhooks', 'Webhooks in Node, Python, PHP and Go'),
+          howTo('events', 'Build on events'),
           howTo('embed-the-inbox', 'Embed the inbox in your support tool'),
           howTo('test-in-ci', 'Test your integration in CI'),
           howTo('load-test', 'Load-test before launch'),

@@ -95,11 +95,18 @@ async function publishContacts(
   if (written.length === 0 || !(await isWanted(tx, { accountId, type }))) return;
   await publishFacts(
     tx,
-    written.map(({ id, phoneNumber, email, givenFullName: fullName, firstName, lastName }) => ({
+    written.map(({ id, phoneNumber, email, givenFullName, firstName, lastName }) => ({
       accountId,
       type,
       about: id,
-      data: { contactId: id, phoneNumber, email, fullName, firstName, lastName },
+      data: {
+        contactId: id,
+        phoneNumber,
+        email,
+        fullName: givenFullName ?? ([firstName, lastName].filter(Boolean).join(' ') || null),
+        firstName,
+        lastName,
+      },
     })),
   );
 }
