@@ -36,6 +36,7 @@ import { INBOX_CHANNEL } from './inbox/conversations.ts';
 import { createPresence, PRESENCE_CHANNEL } from './inbox/presence.ts';
 import { createHub } from './inbox/stream.ts';
 import { type Accept, createAccept } from './messages/accept.ts';
+import { createPersonHash } from './messages/erased.ts';
 import { createCallbackStore } from './messages/callbacks.ts';
 import { claimKept, createKeepUnclaimed } from './messages/unclaimed-callbacks.ts';
 import { createRecentMessages, type RecentMessages } from './messages/new-messages.ts';
@@ -189,6 +190,7 @@ export async function openRouting({ config, pool, log, secretKey, outbound, onSt
       networks,
       tlvTags,
       dltTemplates,
+      hashOfPerson: createPersonHash(secretKey),
       takesAccepted: subscriptions.takesAccepted,
     },
     costs,

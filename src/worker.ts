@@ -32,6 +32,7 @@ import { dispatchTasks, type PumpDeps, startPump, WAKE_CHANNEL, type Waker } fro
 import { exportJob, exportTasks } from './exports/make.ts';
 import { inboxMedia, receiveIntoInbox } from './inbox/receive.ts';
 import { threadAnswers } from './inbox/reply.ts';
+import { consentAnswer, consentAnswerTasks } from './inbox/consent-answers.ts';
 import { autoAnswer } from './inbox/rules.ts';
 import { personSign, type Show } from './inbox/ticks.ts';
 import { inboxTasks } from './inbox/watch.ts';
@@ -66,6 +67,7 @@ import { settleOutcomes } from './messages/settle.ts';
 import { simulationTasks } from './messages/simulation.ts';
 import { trafficTasks } from './messages/traffic.ts';
 import { alertTasks } from './operate/alerts.ts';
+import { personErasure } from './operate/erasures.ts';
 import { retentionTasks } from './operate/retention.ts';
 import { workerTasks } from './operate/workers.ts';
 import { carrierContext, secretOf } from './routing/connections.ts';
@@ -179,6 +181,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     ...simulationTasks(parts),
     ...inboundTasks(parts),
     ...keywordTasks(parts),
+    ...consentAnswerTasks(parts),
     ...pollingTasks(parts),
     ...dispatchTasks({ ...parts, settle: settleWith(deps.costs, sampler) }),
     ...connectionTasks(parts),
@@ -247,6 +250,8 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
 /** The kinds of jobs, of which this is THE list. */
 const listJobs = (parts: WorkerDeps & KeywordDeps & { readonly show: Show }): Runnable[] => [
   autoAnswer.using(parts),
+  consentAnswer.using(parts),
+  personErasure.using(parts),
   keywordReply.using(parts),
   keywordPost.using(parts),
   fileRemoval.using(parts),

@@ -1824,6 +1824,186 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/partner-gateway/v1/consents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get what is known about the consent of a person, and its history
+         * @description Scope: `contacts` (read). Roles: viewer, sender, manager, admin.
+         */
+        get: operations["findConsents"];
+        /**
+         * Record consents and opt-outs, with their proof
+         * @description All or nothing: errors name the entry and its field. It applies from the response on.
+         *
+         *     Scope: `contacts` (write). Roles: manager, admin.
+         */
+        put: operations["putConsents"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/opt-outs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the opt-outs of the account, with or without a contact
+         * @description In the order of the numbers. Follow `nextCursor` to get all of them.
+         *
+         *     Scope: `contacts` (read). Roles: viewer, sender, manager, admin.
+         */
+        get: operations["listOptOuts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/opt-outs/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add opt-outs, also of numbers without a contact
+         * @description It never removes one. All or nothing: errors name the number by its position.
+         *
+         *     Scope: `contacts` (write). Roles: manager, admin.
+         */
+        post: operations["importOptOuts"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/consent/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the settings for consent
+         * @description Scope: `contacts` (read). Roles: viewer, sender, manager, admin.
+         */
+        get: operations["getConsentSettings"];
+        /**
+         * Change the settings for consent
+         * @description Omitted fields are unchanged. For admins, and keys with the scope `keys`.
+         *
+         *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
+         */
+        put: operations["putConsentSettings"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/consents/suspected": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the messages that probably ask for no more messages, the oldest first
+         * @description Those that nobody has decided on, at most 1000.
+         *
+         *     Scope: `inbox` (read). Roles: viewer, sender, manager, admin.
+         */
+        get: operations["listSuspectedOptOuts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/consents/suspected/{messageId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Decide whether a message asks for no more messages
+         * @description Scope: `inbox` (write). Roles: sender, manager, admin.
+         */
+        post: operations["decideSuspectedOptOut"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/privacy/erasures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Erase a person from the account
+         * @description Waiting messages to the person are withdrawn first. A keyed hash of the number stays, so that the person is not written to again; amounts stay without the number. It cannot be undone. Repeating it does no harm.
+         *
+         *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
+         */
+        post: operations["erasePerson"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/privacy/erasures/{erasureId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the state of an erasure, and what it erased
+         * @description Scope: `keys` (read). Roles: admin.
+         */
+        get: operations["findErasure"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/partner-gateway/v1/contacts/imports": {
         parameters: {
             query?: never;
@@ -6588,8 +6768,42 @@ export interface webhooks {
         };
         get?: never;
         put?: never;
-        /** A person has opted out of your messages, or in again */
+        /** What is known about the consent of a person has changed */
         post: operations["onConsentChangedEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "consent.suspected": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A message probably asks for no more messages: marketing to its sender waits for your decision */
+        post: operations["onConsentSuspectedEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "erasure.done": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A person was erased from the account, as far as it holds their data */
+        post: operations["onErasureDoneEvent"];
         delete?: never;
         options?: never;
         head?: never;
@@ -7501,8 +7715,60 @@ export interface components {
                 phoneNumber: string;
                 /** @enum {string} */
                 channel: "SMS" | "RCS" | "WHATSAPP";
+                /** @description `*`: all messages. */
+                purpose: string;
+                /** @description `*`: every sender. */
+                sender: string;
                 /** @enum {string} */
-                state: "OPTED_OUT" | "OPTED_IN";
+                state: "OPTED_OUT" | "OPTED_IN" | "PENDING" | "UNKNOWN";
+                source: string;
+            };
+        };
+        ConsentSuspectedEvent: {
+            /**
+             * Format: uuid
+             * @description As in `webhook-id`: the same for all endpoints and attempts.
+             */
+            id: string;
+            /** @enum {string} */
+            type: "consent.suspected";
+            /** @enum {number} */
+            version: 2;
+            /**
+             * Format: date-time
+             * @description UTC
+             */
+            occurredAt: string;
+            accountId: number;
+            data: {
+                /** Format: uuid */
+                messageId: string;
+                /** @description In E.164 format, or a user id of the network. */
+                phoneNumber: string;
+                /** @enum {string} */
+                channel: "SMS" | "RCS" | "WHATSAPP";
+            };
+        };
+        ErasureDoneEvent: {
+            /**
+             * Format: uuid
+             * @description As in `webhook-id`: the same for all endpoints and attempts.
+             */
+            id: string;
+            /** @enum {string} */
+            type: "erasure.done";
+            /** @enum {number} */
+            version: 2;
+            /**
+             * Format: date-time
+             * @description UTC
+             */
+            occurredAt: string;
+            accountId: number;
+            data: {
+                /** Format: uuid */
+                erasureId: string;
+                rows: number;
             };
         };
         CampaignStateEvent: {
@@ -17867,15 +18133,15 @@ export interface operations {
                         /** @enum {string} */
                         channel: "SMS" | "RCS" | "WHATSAPP";
                         /**
-                         * @description All messages, or marketing alone: WhatsApp templates of the category MARKETING.
+                         * @description `*`: all messages.
                          * @enum {string}
                          */
-                        purpose: "*" | "marketing";
+                        purpose: "*" | "marketing" | "transactional" | "otp" | "service";
                         /**
-                         * @description A STOP message from the handset, this API, the operator, an imported file, or the button of the network.
+                         * @description A word from the handset, the button of the network, this API, the operator, a file, a wish in other words that was confirmed, a page, or an erasure.
                          * @enum {string}
                          */
-                        source: "STOP" | "API" | "OPERATOR" | "IMPORT" | "NETWORK";
+                        source: "STOP" | "START" | "NETWORK" | "API" | "OPERATOR" | "IMPORT" | "SUSPECTED" | "PAGE" | "ERASURE";
                         /** Format: date-time */
                         createdAt: string;
                     }[];
@@ -18127,6 +18393,650 @@ export interface operations {
             };
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    findConsents: {
+        parameters: {
+            query: {
+                /** @description The number with its country code; on WhatsApp also a user ID. */
+                to: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        to: string;
+                        /** @description What is known now. No record: nothing is known. */
+                        records: {
+                            /** @enum {string} */
+                            channel: "SMS" | "RCS" | "WHATSAPP";
+                            /**
+                             * @description `*`: all messages.
+                             * @enum {string}
+                             */
+                            purpose: "*" | "marketing" | "transactional" | "otp" | "service";
+                            /** @description The sender to which it applies. `*`: every one. */
+                            sender: string;
+                            /** @enum {string} */
+                            state: "OPTED_OUT" | "OPTED_IN" | "PENDING" | "UNKNOWN";
+                            /**
+                             * @description A word from the handset, the button of the network, this API, the operator, a file, a wish in other words that was confirmed, a page, or an erasure.
+                             * @enum {string}
+                             */
+                            source: "STOP" | "START" | "NETWORK" | "API" | "OPERATOR" | "IMPORT" | "SUSPECTED" | "PAGE" | "ERASURE";
+                            /** Format: date-time */
+                            since: string;
+                            proof: {
+                                [key: string]: unknown;
+                            } | null;
+                        }[];
+                        /** @description The newest 100 changes, newest first. */
+                        history: {
+                            /** @enum {string} */
+                            channel: "SMS" | "RCS" | "WHATSAPP";
+                            /**
+                             * @description `*`: all messages.
+                             * @enum {string}
+                             */
+                            purpose: "*" | "marketing" | "transactional" | "otp" | "service";
+                            /** @description The sender to which it applies. `*`: every one. */
+                            sender: string;
+                            /** @enum {string} */
+                            state: "OPTED_OUT" | "OPTED_IN" | "PENDING" | "UNKNOWN";
+                            /**
+                             * @description A word from the handset, the button of the network, this API, the operator, a file, a wish in other words that was confirmed, a page, or an erasure.
+                             * @enum {string}
+                             */
+                            source: "STOP" | "START" | "NETWORK" | "API" | "OPERATOR" | "IMPORT" | "SUSPECTED" | "PAGE" | "ERASURE";
+                            /** Format: date-time */
+                            since: string;
+                            proof: {
+                                [key: string]: unknown;
+                            } | null;
+                        }[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    putConsents: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    consents: {
+                        /** @description The number with its country code; on WhatsApp also a user ID. */
+                        to: string;
+                        /**
+                         * @description `*`: every channel.
+                         * @enum {string}
+                         */
+                        channel: "*" | "SMS" | "RCS" | "WHATSAPP";
+                        /**
+                         * @description `*`: all messages.
+                         * @enum {string}
+                         */
+                        purpose: "*" | "marketing" | "transactional" | "otp" | "service";
+                        /** @description The sender to which it applies. `*`: every one. */
+                        sender?: string;
+                        /**
+                         * @description UNKNOWN removes what is known. An OPTED_OUT that applies to a message beats every OPTED_IN.
+                         * @enum {string}
+                         */
+                        state: "OPTED_OUT" | "OPTED_IN" | "UNKNOWN";
+                        /** @description What shows that the person made this choice. */
+                        proof?: {
+                            /** @description The text to which the person agreed. */
+                            text?: string;
+                            url?: string;
+                            ip?: string;
+                            /**
+                             * Format: date-time
+                             * @description Time of the choice; not in the future.
+                             */
+                            at?: string;
+                            formId?: string;
+                        };
+                    }[];
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Records that are new or different. */
+                        changed: number;
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    listOptOuts: {
+        parameters: {
+            query?: {
+                channel?: "SMS" | "RCS" | "WHATSAPP";
+                /** @description `*`: all messages. */
+                purpose?: "*" | "marketing" | "transactional" | "otp" | "service";
+                /** @description Only those from this time on. */
+                since?: string;
+                /** @description `nextCursor` of the page before. */
+                cursor?: string;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @description The number in E.164, or a user ID. */
+                            to: string;
+                            /** @enum {string} */
+                            channel: "SMS" | "RCS" | "WHATSAPP";
+                            /**
+                             * @description `*`: all messages.
+                             * @enum {string}
+                             */
+                            purpose: "*" | "marketing" | "transactional" | "otp" | "service";
+                            /** @description The sender to which it applies. `*`: every one. */
+                            sender: string;
+                            /**
+                             * @description A word from the handset, the button of the network, this API, the operator, a file, a wish in other words that was confirmed, a page, or an erasure.
+                             * @enum {string}
+                             */
+                            source: "STOP" | "START" | "NETWORK" | "API" | "OPERATOR" | "IMPORT" | "SUSPECTED" | "PAGE" | "ERASURE";
+                            /** Format: date-time */
+                            since: string;
+                        }[];
+                        nextCursor: string | null;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    importOptOuts: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    to: string[];
+                    /**
+                     * @description `*`: every channel.
+                     * @enum {string}
+                     */
+                    channel?: "*" | "SMS" | "RCS" | "WHATSAPP";
+                    /**
+                     * @description `*`: all messages.
+                     * @enum {string}
+                     */
+                    purpose?: "*" | "marketing" | "transactional" | "otp" | "service";
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Records that are new or different. */
+                        changed: number;
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    getConsentSettings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * @description A STOP holds for the whole account, or only for the sender that it was sent to.
+                         * @enum {string}
+                         */
+                        scope: "account" | "sender";
+                        revokeAll: boolean | null;
+                        /** @description Messages with the purpose `otp` are sent even after a STOP. */
+                        otpAfterStop: boolean;
+                        /** @description Marketing needs an OPTED_IN record; it is rejected without. */
+                        requireOptIn: boolean;
+                        /** @description Your own words, next to those that are always understood. */
+                        words: {
+                            /** @enum {string} */
+                            says: "STOP" | "START" | "HELP";
+                            /** @description The whole message, in any case. */
+                            word: string;
+                            /** @description ISO 639 code; `*`: any. */
+                            language: string;
+                            /** @description The number, agent or phoneNumberId. Omitted: every one. */
+                            sender?: string;
+                        }[];
+                        /** @description Answers to these words: one for each person, sender and kind of word in 24 hours, within five minutes. Priced like other messages. The answer to a STOP may hold no link. */
+                        answers: {
+                            /** @enum {string} */
+                            to: "STOP" | "START" | "HELP";
+                            /** @description The language of the word that it answers; `*`: any other. */
+                            language: string;
+                            text: string;
+                            /** @description The number, agent or phoneNumberId. Omitted: every one. */
+                            sender?: string;
+                        }[];
+                    };
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    putConsentSettings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description A STOP holds for the whole account, or only for the sender that it was sent to.
+                     * @enum {string}
+                     */
+                    scope?: "account" | "sender";
+                    revokeAll?: boolean | null;
+                    /** @description Messages with the purpose `otp` are sent even after a STOP. */
+                    otpAfterStop?: boolean;
+                    /** @description Marketing needs an OPTED_IN record; it is rejected without. */
+                    requireOptIn?: boolean;
+                    /** @description Your own words, next to those that are always understood. */
+                    words?: {
+                        /** @enum {string} */
+                        says: "STOP" | "START" | "HELP";
+                        /** @description The whole message, in any case. */
+                        word: string;
+                        /** @description ISO 639 code; `*`: any. */
+                        language: string;
+                        /** @description The number, agent or phoneNumberId. Omitted: every one. */
+                        sender?: string;
+                    }[];
+                    /** @description Answers to these words: one for each person, sender and kind of word in 24 hours, within five minutes. Priced like other messages. The answer to a STOP may hold no link. */
+                    answers?: {
+                        /** @enum {string} */
+                        to: "STOP" | "START" | "HELP";
+                        /** @description The language of the word that it answers; `*`: any other. */
+                        language: string;
+                        text: string;
+                        /** @description The number, agent or phoneNumberId. Omitted: every one. */
+                        sender?: string;
+                    }[];
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * @description A STOP holds for the whole account, or only for the sender that it was sent to.
+                         * @enum {string}
+                         */
+                        scope: "account" | "sender";
+                        revokeAll: boolean | null;
+                        /** @description Messages with the purpose `otp` are sent even after a STOP. */
+                        otpAfterStop: boolean;
+                        /** @description Marketing needs an OPTED_IN record; it is rejected without. */
+                        requireOptIn: boolean;
+                        /** @description Your own words, next to those that are always understood. */
+                        words: {
+                            /** @enum {string} */
+                            says: "STOP" | "START" | "HELP";
+                            /** @description The whole message, in any case. */
+                            word: string;
+                            /** @description ISO 639 code; `*`: any. */
+                            language: string;
+                            /** @description The number, agent or phoneNumberId. Omitted: every one. */
+                            sender?: string;
+                        }[];
+                        /** @description Answers to these words: one for each person, sender and kind of word in 24 hours, within five minutes. Priced like other messages. The answer to a STOP may hold no link. */
+                        answers: {
+                            /** @enum {string} */
+                            to: "STOP" | "START" | "HELP";
+                            /** @description The language of the word that it answers; `*`: any other. */
+                            language: string;
+                            text: string;
+                            /** @description The number, agent or phoneNumberId. Omitted: every one. */
+                            sender?: string;
+                        }[];
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    listSuspectedOptOuts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        messageId: string;
+                        /** @description The person: a number in E.164, or a user ID. */
+                        to: string;
+                        /** @enum {string} */
+                        channel: "SMS" | "RCS" | "WHATSAPP";
+                        text: string | null;
+                        chatId: string | null;
+                        /** Format: date-time */
+                        since: string;
+                        /**
+                         * Format: date-time
+                         * @description Marketing to the person waits until then.
+                         */
+                        holdsUntil: string;
+                        /**
+                         * Format: date-time
+                         * @description The end of ten business days, within which such a wish has to be honoured in the United States.
+                         */
+                        decideBy: string;
+                    }[];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    decideSuspectedOptOut: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                messageId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description OPT_OUT: as if the person had written STOP. DISMISS: it was not a wish for no more messages.
+                     * @enum {string}
+                     */
+                    decision: "OPT_OUT" | "DISMISS";
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * @description OPT_OUT: as if the person had written STOP. DISMISS: it was not a wish for no more messages.
+                         * @enum {string}
+                         */
+                        decision: "OPT_OUT" | "DISMISS";
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    erasePerson: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The number with its country code, or a user ID. */
+                    to?: string;
+                    contactId?: number;
+                    /** @description Counts what would be erased, and erases nothing. */
+                    dryRun?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        erasureId: string;
+                        /** @enum {string} */
+                        state: "QUEUED" | "DONE";
+                        dryRun: boolean;
+                        counts: {
+                            [key: string]: number;
+                        } | null;
+                        /** Format: date-time */
+                        createdAt: string;
+                        doneAt: string | null;
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    findErasure: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                erasureId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        erasureId: string;
+                        /** @enum {string} */
+                        state: "QUEUED" | "DONE";
+                        dryRun: boolean;
+                        counts: {
+                            [key: string]: number;
+                        } | null;
+                        /** Format: date-time */
+                        createdAt: string;
+                        doneAt: string | null;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
             503: components["responses"]["Error503"];
@@ -23690,7 +24600,7 @@ export interface operations {
                 since?: string;
                 /** @description ISO 8601 with offset: events before then. */
                 until?: string;
-                eventType?: "message.accepted" | "message.sent" | "message.delivered" | "message.failed" | "message.expired" | "message.cancelled" | "message.read" | "message.received" | "consent.changed" | "campaign.state" | "template.status" | "template.category" | "conversation.assigned" | "conversation.closed" | "contact.created" | "contact.updated" | "verification.created" | "verification.sent" | "verification.approved" | "verification.failed" | "verification.expired" | "verification.blocked" | "import.completed" | "export.completed" | "credit.low" | "webhook.disabled";
+                eventType?: "message.accepted" | "message.sent" | "message.delivered" | "message.failed" | "message.expired" | "message.cancelled" | "message.read" | "message.received" | "consent.changed" | "consent.suspected" | "erasure.done" | "campaign.state" | "template.status" | "template.category" | "conversation.assigned" | "conversation.closed" | "contact.created" | "contact.updated" | "verification.created" | "verification.sent" | "verification.approved" | "verification.failed" | "verification.expired" | "verification.blocked" | "import.completed" | "export.completed" | "credit.low" | "webhook.disabled";
             };
             header?: never;
             path: {
@@ -23710,7 +24620,7 @@ export interface operations {
                     "application/json": {
                         data: {
                             /** @enum {string} */
-                            eventType: "message.accepted" | "message.sent" | "message.delivered" | "message.failed" | "message.expired" | "message.cancelled" | "message.read" | "message.received" | "consent.changed" | "campaign.state" | "template.status" | "template.category" | "conversation.assigned" | "conversation.closed" | "contact.created" | "contact.updated" | "verification.created" | "verification.sent" | "verification.approved" | "verification.failed" | "verification.expired" | "verification.blocked" | "import.completed" | "export.completed" | "credit.low" | "webhook.disabled";
+                            eventType: "message.accepted" | "message.sent" | "message.delivered" | "message.failed" | "message.expired" | "message.cancelled" | "message.read" | "message.received" | "consent.changed" | "consent.suspected" | "erasure.done" | "campaign.state" | "template.status" | "template.category" | "conversation.assigned" | "conversation.closed" | "contact.created" | "contact.updated" | "verification.created" | "verification.sent" | "verification.approved" | "verification.failed" | "verification.expired" | "verification.blocked" | "import.completed" | "export.completed" | "credit.low" | "webhook.disabled";
                             messageId: string | null;
                             /**
                              * Format: uuid
@@ -23778,7 +24688,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        eventType: "message.accepted" | "message.sent" | "message.delivered" | "message.failed" | "message.expired" | "message.cancelled" | "message.read" | "message.received" | "consent.changed" | "campaign.state" | "template.status" | "template.category" | "conversation.assigned" | "conversation.closed" | "contact.created" | "contact.updated" | "verification.created" | "verification.sent" | "verification.approved" | "verification.failed" | "verification.expired" | "verification.blocked" | "import.completed" | "export.completed" | "credit.low" | "webhook.disabled";
+                        eventType: "message.accepted" | "message.sent" | "message.delivered" | "message.failed" | "message.expired" | "message.cancelled" | "message.read" | "message.received" | "consent.changed" | "consent.suspected" | "erasure.done" | "campaign.state" | "template.status" | "template.category" | "conversation.assigned" | "conversation.closed" | "contact.created" | "contact.updated" | "verification.created" | "verification.sent" | "verification.approved" | "verification.failed" | "verification.expired" | "verification.blocked" | "import.completed" | "export.completed" | "credit.low" | "webhook.disabled";
                         messageId: string | null;
                         /**
                          * Format: uuid
@@ -23865,7 +24775,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        eventType: "message.accepted" | "message.sent" | "message.delivered" | "message.failed" | "message.expired" | "message.cancelled" | "message.read" | "message.received" | "consent.changed" | "campaign.state" | "template.status" | "template.category" | "conversation.assigned" | "conversation.closed" | "contact.created" | "contact.updated" | "verification.created" | "verification.sent" | "verification.approved" | "verification.failed" | "verification.expired" | "verification.blocked" | "import.completed" | "export.completed" | "credit.low" | "webhook.disabled";
+                        eventType: "message.accepted" | "message.sent" | "message.delivered" | "message.failed" | "message.expired" | "message.cancelled" | "message.read" | "message.received" | "consent.changed" | "consent.suspected" | "erasure.done" | "campaign.state" | "template.status" | "template.category" | "conversation.assigned" | "conversation.closed" | "contact.created" | "contact.updated" | "verification.created" | "verification.sent" | "verification.approved" | "verification.failed" | "verification.expired" | "verification.blocked" | "import.completed" | "export.completed" | "credit.low" | "webhook.disabled";
                         messageId: string | null;
                         /**
                          * Format: uuid
@@ -34786,6 +35696,50 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["ConsentChangedEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx within 5 seconds acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onConsentSuspectedEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConsentSuspectedEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx within 5 seconds acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onErasureDoneEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ErasureDoneEvent"];
             };
         };
         responses: {

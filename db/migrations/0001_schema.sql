@@ -702,6 +702,96 @@ CREATE TABLE connection_status (
 
 COMMENT ON TABLE connection_status IS 'queue';
 
+CREATE TABLE consent (
+  account_id bigint NOT NULL,
+  phone_number text NOT NULL,
+  person text GENERATED ALWAYS AS (person_of(phone_number)) STORED NOT NULL,
+  channel text NOT NULL,
+  purpose text DEFAULT '*'::text NOT NULL,
+  sender text DEFAULT '*'::text NOT NULL,
+  state text DEFAULT 'OPTED_OUT'::text NOT NULL,
+  source text NOT NULL,
+  since timestamp with time zone DEFAULT now() NOT NULL,
+  proof jsonb,
+  CONSTRAINT consent_pkey PRIMARY KEY (account_id, person, channel, purpose, sender),
+  CONSTRAINT consent_channel_check CHECK ((channel = ANY (ARRAY['SMS'::text, 'RCS'::text, 'WHATSAPP'::text]))),
+  CONSTRAINT consent_purpose_check CHECK ((purpose = ANY (ARRAY['*'::text, 'marketing'::text, 'transactional'::text, 'otp'::text, 'service'::text]))),
+  CONSTRAINT consent_source_check CHECK ((source = ANY (ARRAY['STOP'::text, 'START'::text, 'API'::text, 'OPERATOR'::text, 'IMPORT'::text, 'NETWORK'::text, 'SUSPECTED'::text, 'PAGE'::text, 'ERASURE'::text]))),
+  CONSTRAINT consent_state_check CHECK ((state = ANY (ARRAY['OPTED_OUT'::text, 'OPTED_IN'::text, 'PENDING'::text])))
+);
+
+CREATE INDEX consent_age ON consent USING brin (since);
+
+CREATE INDEX consent_out ON consent USING btree (account_id, channel, person) WHERE (state = 'OPTED_OUT'::text);
+
+ALTER TABLE consent ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY tenant ON consent AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+
+COMMENT ON TABLE consent IS 'facts';
+
+CREATE TABLE consent_answer (
+  account_id bigint NOT NULL,
+  person text NOT NULL,
+  channel text NOT NULL,
+  sender text NOT NULL,
+  says text NOT NULL,
+  at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT consent_answer_pkey PRIMARY KEY (account_id, person, channel, sender, says),
+  CONSTRAINT consent_answer_channel_check CHECK ((channel = ANY (ARRAY['SMS'::text, 'RCS'::text, 'WHATSAPP'::text])))
+);
+
+CREATE INDEX consent_answer_at ON consent_answer USING btree (at);
+
+ALTER TABLE consent_answer ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY tenant ON consent_answer AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+
+COMMENT ON TABLE consent_answer IS 'facts';
+
+CREATE TABLE consent_change (
+  account_id bigint NOT NULL,
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  phone_number text NOT NULL,
+  person text GENERATED ALWAYS AS (person_of(phone_number)) STORED NOT NULL,
+  channel text NOT NULL,
+  purpose text NOT NULL,
+  sender text NOT NULL,
+  state text NOT NULL,
+  source text NOT NULL,
+  at timestamp with time zone DEFAULT now() NOT NULL,
+  proof jsonb,
+  CONSTRAINT consent_change_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT consent_change_channel_check CHECK ((channel = ANY (ARRAY['SMS'::text, 'RCS'::text, 'WHATSAPP'::text])))
+);
+
+CREATE INDEX consent_change_person ON consent_change USING btree (account_id, person, id);
+
+ALTER TABLE consent_change ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY tenant ON consent_change AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+
+COMMENT ON TABLE consent_change IS 'facts';
+
+CREATE TABLE consent_settings (
+  account_id bigint NOT NULL,
+  scope text DEFAULT 'account'::text NOT NULL,
+  revoke_all boolean,
+  otp_after_stop boolean DEFAULT false NOT NULL,
+  require_opt_in boolean DEFAULT false NOT NULL,
+  words jsonb DEFAULT '[]'::jsonb NOT NULL,
+  answers jsonb DEFAULT '[]'::jsonb NOT NULL,
+  CONSTRAINT consent_settings_pkey PRIMARY KEY (account_id),
+  CONSTRAINT consent_settings_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  CONSTRAINT consent_settings_scope_check CHECK ((scope = ANY (ARRAY['account'::text, 'sender'::text])))
+);
+
+ALTER TABLE consent_settings ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY tenant ON consent_settings AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+
+COMMENT ON TABLE consent_settings IS 'facts';
+
 CREATE TABLE contact (
   account_id bigint NOT NULL,
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -1086,6 +1176,35 @@ CREATE TABLE dlt_template (
 );
 
 COMMENT ON TABLE dlt_template IS 'shared';
+
+CREATE TABLE erased_person (
+  account_id bigint NOT NULL,
+  hash bytea NOT NULL,
+  erased_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT erased_person_pkey PRIMARY KEY (account_id, hash)
+);
+
+ALTER TABLE erased_person ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY tenant ON erased_person AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+
+COMMENT ON TABLE erased_person IS 'facts';
+
+CREATE TABLE erasure (
+  account_id bigint NOT NULL,
+  id uuid NOT NULL,
+  dry_run boolean NOT NULL,
+  counts jsonb,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  done_at timestamp with time zone,
+  CONSTRAINT erasure_pkey PRIMARY KEY (account_id, id)
+);
+
+ALTER TABLE erasure ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY tenant ON erasure AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+
+COMMENT ON TABLE erasure IS 'facts';
 
 CREATE TABLE expiry_progress (
   done_to timestamp with time zone NOT NULL,
@@ -1914,26 +2033,6 @@ CREATE TABLE number_pool_number (
 
 COMMENT ON TABLE number_pool_number IS 'shared';
 
-CREATE TABLE opt_out (
-  account_id bigint NOT NULL,
-  phone_number text NOT NULL,
-  person text GENERATED ALWAYS AS (person_of(phone_number)) STORED NOT NULL,
-  channel text NOT NULL,
-  source text NOT NULL,
-  created_at timestamp with time zone DEFAULT now() NOT NULL,
-  CONSTRAINT opt_out_pkey PRIMARY KEY (account_id, person, channel),
-  CONSTRAINT opt_out_channel_check CHECK ((channel = ANY (ARRAY['SMS'::text, 'RCS'::text, 'WHATSAPP'::text]))),
-  CONSTRAINT opt_out_source_check CHECK ((source = ANY (ARRAY['STOP'::text, 'API'::text, 'OPERATOR'::text, 'IMPORT'::text])))
-);
-
-CREATE INDEX opt_out_age ON opt_out USING brin (created_at);
-
-ALTER TABLE opt_out ENABLE ROW LEVEL SECURITY;
-
-CREATE POLICY tenant ON opt_out AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-
-COMMENT ON TABLE opt_out IS 'facts';
-
 CREATE TABLE passed_on (
   id uuid DEFAULT uuidv7() NOT NULL,
   account_id bigint NOT NULL,
@@ -2103,26 +2202,6 @@ ALTER TABLE price ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON price AS PERMISSIVE FOR ALL TO public USING (((owner_id IS NULL) OR (owner_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint)));
 
 COMMENT ON TABLE price IS 'shared';
-
-CREATE TABLE purpose_opt_out (
-  account_id bigint NOT NULL,
-  phone_number text NOT NULL,
-  person text GENERATED ALWAYS AS (person_of(phone_number)) STORED NOT NULL,
-  channel text NOT NULL,
-  purpose text NOT NULL,
-  source text NOT NULL,
-  created_at timestamp with time zone DEFAULT now() NOT NULL,
-  CONSTRAINT purpose_opt_out_pkey PRIMARY KEY (account_id, person, channel, purpose),
-  CONSTRAINT purpose_opt_out_channel_check CHECK ((channel = ANY (ARRAY['SMS'::text, 'RCS'::text, 'WHATSAPP'::text]))),
-  CONSTRAINT purpose_opt_out_purpose_check CHECK ((purpose = 'marketing'::text)),
-  CONSTRAINT purpose_opt_out_source_check CHECK ((source = 'NETWORK'::text))
-);
-
-ALTER TABLE purpose_opt_out ENABLE ROW LEVEL SECURITY;
-
-CREATE POLICY tenant ON purpose_opt_out AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-
-COMMENT ON TABLE purpose_opt_out IS 'facts';
 
 CREATE TABLE quality_sample (
   account_id bigint NOT NULL,
@@ -2686,6 +2765,32 @@ ALTER TABLE sticky_sender ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON sticky_sender AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 
 COMMENT ON TABLE sticky_sender IS 'facts';
+
+CREATE TABLE suspected_opt_out (
+  account_id bigint NOT NULL,
+  id uuid NOT NULL,
+  phone_number text NOT NULL,
+  person text GENERATED ALWAYS AS (person_of(phone_number)) STORED NOT NULL,
+  channel text NOT NULL,
+  sender text NOT NULL,
+  is_alias boolean NOT NULL,
+  since timestamp with time zone DEFAULT now() NOT NULL,
+  decided_at timestamp with time zone,
+  decision text,
+  CONSTRAINT suspected_opt_out_pkey PRIMARY KEY (account_id, person, channel, id),
+  CONSTRAINT suspected_opt_out_channel_check CHECK ((channel = ANY (ARRAY['SMS'::text, 'RCS'::text, 'WHATSAPP'::text]))),
+  CONSTRAINT suspected_opt_out_decision_check CHECK ((decision = ANY (ARRAY['OPT_OUT'::text, 'DISMISS'::text])))
+);
+
+CREATE INDEX suspected_opt_out_since ON suspected_opt_out USING btree (since) WHERE (decided_at IS NULL);
+
+CREATE UNIQUE INDEX suspected_opt_out_open ON suspected_opt_out USING btree (account_id, person, channel) WHERE (decided_at IS NULL);
+
+ALTER TABLE suspected_opt_out ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY tenant ON suspected_opt_out AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+
+COMMENT ON TABLE suspected_opt_out IS 'facts';
 
 CREATE TABLE template (
   channel text NOT NULL,
@@ -3323,13 +3428,24 @@ CREATE VIEW v1_ledger WITH (security_invoker=true) AS
     reference
    FROM ledger_entry;
 
+CREATE VIEW opt_out WITH (security_invoker=true) AS
+ SELECT account_id,
+    phone_number,
+    person,
+    channel,
+    source,
+    since AS created_at
+   FROM consent
+  WHERE state = 'OPTED_OUT'::text AND purpose = '*'::text AND sender = '*'::text;
+
 CREATE VIEW v1_opt_out WITH (security_invoker=true) AS
  SELECT account_id,
     phone_number,
     channel,
     source,
-    created_at
-   FROM opt_out;
+    since AS created_at
+   FROM consent
+  WHERE state = 'OPTED_OUT'::text AND purpose = '*'::text AND sender = '*'::text;
 
 CREATE VIEW v1_traffic_day WITH (security_invoker=true) AS
  SELECT account_id,
@@ -3744,16 +3860,16 @@ GRANT USAGE ON SEQUENCE webhook_outbox_id_seq TO heliograph_tenant;
 GRANT SELECT, INSERT, UPDATE, DELETE ON
   api_key, api_key_value, bulk_request, campaign, campaign_batch, campaign_draft, campaign_fallback, campaign_job,
   campaign_lane, campaign_minute, campaign_outcome, campaign_policy, campaign_recipient, campaign_run,
-  canned_answer, client_message_id, contact, contact_activity, contact_book, contact_import, contact_import_chunk,
+  canned_answer, client_message_id, consent, consent_answer, consent_settings, contact, contact_activity, contact_book, contact_import, contact_import_chunk,
   contact_import_reject, contact_list, contact_list_member, contact_upload,
   contact_upload_part, conversation, conversation_label, credit_balance, credit_frozen, custom_field,
-  dispatch_chunk, export, free_message, idempotency_key, inbound_message, inbound_number, inbox,
+  dispatch_chunk, erased_person, erasure, export, free_message, idempotency_key, inbound_message, inbound_number, inbox,
   inbox_agent, inbox_count, inbox_event, inbox_label, inbox_message, inbox_note,
   inbox_settings, inbox_watch, invitation, job, keyword_count, keyword_rule, lost_chunk, margin_day, marketing_week,
   media, message, message_billing, message_deadline, message_event, message_fallback, message_part, message_state, nameless_submit,
-  opt_out, passkey, pending_sign_in, person_alias, purpose_opt_out, quality_sample, recovery_code, sender, simulated_outcome, single_sign_on,
+  opt_out, passkey, pending_sign_in, person_alias, quality_sample, recovery_code, sender, simulated_outcome, single_sign_on,
   smpp_credential, smpp_outbox, smpp_receipt, smpp_replacement, social_profile, social_state, sticky_sender,
-  template, totp_factor, traffic_day, traffic_hour, unknown_outcome, verification, verification_code,
+  suspected_opt_out, template, totp_factor, traffic_day, traffic_hour, unknown_outcome, verification, verification_code,
   verification_message, verify_counter, verify_decision, verify_number, verify_range, verify_service, webhook_claim,
   webhook_delivery, webhook_endpoint, webhook_outbox, webhook_published, webhook_retry
 TO heliograph_tenant;
@@ -3761,7 +3877,7 @@ GRANT SELECT ON
   account, account_work, lookup_budget, media_copy, passed_on, single_sign_on_domain, smpp_bind
 TO heliograph_tenant;
 GRANT SELECT, INSERT ON
-  audit_entry, ledger_entry, single_sign_on_state, single_sign_on_user
+  audit_entry, consent_change, ledger_entry, single_sign_on_state, single_sign_on_user
 TO heliograph_tenant;
 GRANT SELECT, DELETE ON
   app_user, password_reset, user_session

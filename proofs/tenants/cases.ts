@@ -27,6 +27,7 @@ const vcardOf = (party: Party) => {
   const { phoneNumber, fullName } = contactOf(party);
   return { file: `BEGIN:VCARD\r\nVERSION:3.0\r\nFN:${fullName}\r\nTEL:${phoneNumber}\r\nEND:VCARD\r\n` };
 };
+const consentOf = (party: Party) => ({ to: contactOf(party).phoneNumber, channel: 'RCS', purpose: 'service' });
 const statusWebhookOf = (party: Party) => ({ url: webhookOf(party).callbackUrl });
 
 /** The routes that need no credentials and know no account. */
@@ -83,6 +84,22 @@ export const CASES: Readonly<Record<string, Case>> = {
   [`POST ${PG}/authentication/:id/rotate`]: { ids: { 'path.id': 'key' } },
   [`DELETE ${PG}/authentication/:id`]: { ids: { 'path.id': 'key' } },
 
+  [`PUT ${PG}/consents`]: { body: (party) => ({ consents: [{ ...consentOf(party), state: 'OPTED_OUT' }] }) },
+  [`GET ${PG}/consents`]: { query: (party) => ({ to: consentOf(party).to }) },
+  [`GET ${PG}/opt-outs`]: {},
+  [`POST ${PG}/opt-outs/import`]: { body: (party) => ({ to: [consentOf(party).to], purpose: 'marketing' }) },
+  [`GET ${PG}/consents/suspected`]: {},
+  [`POST ${PG}/consents/suspected/:messageId`]: {
+    ids: { 'path.messageId': 'suspectedOptOut' },
+    body: () => ({ decision: 'DISMISS' }),
+  },
+  [`POST ${PG}/privacy/erasures`]: {
+    ids: { 'body.contactId': 'contact' },
+    body: () => ({ dryRun: true }),
+  },
+  [`GET ${PG}/privacy/erasures/:erasureId`]: { ids: { 'path.erasureId': 'erasure' } },
+  [`GET ${PG}/consent/settings`]: {},
+  [`PUT ${PG}/consent/settings`]: { body: ({ token }) => ({ words: [{ says: 'HELP', word: token, language: '*' }] }) },
   [`GET ${PG}/keyword-rules`]: {},
   [`POST ${PG}/keyword-rules`]: { body: ({ token }) => ({ keyword: `${token} ${randomUUID()}`, answer: token }) },
   [`PATCH ${PG}/keyword-rules/:id`]: { ids: { 'path.id': 'keywordRule' }, body: ({ token }) => ({ answer: token }) },

@@ -151,6 +151,22 @@ export const MAKERS = {
     make: (p) => create(p, `${PG}/keyword-rules`, { keyword: randomName(p), answer: randomName(p) }, 'id'),
     unknown: unknownNumber,
   },
+  erasure: {
+    make: (p) => create(p, `${PG}/privacy/erasures`, { to: numberOf(p), dryRun: true }, 'erasureId'),
+    unknown: () => randomUUIDv7(),
+  },
+  suspectedOptOut: {
+    async make({ pool, accountId, token }) {
+      const id = randomUUIDv7();
+      await pool.query(
+        `INSERT INTO suspected_opt_out (account_id, id, phone_number, channel, sender, is_alias)
+         VALUES ($1, $2, $3, 'SMS', $4, false)`,
+        [accountId, id, `+39333${randomInt(1e6, 9e6)}`, token],
+      );
+      return id;
+    },
+    unknown: () => randomUUIDv7(),
+  },
   smppCredential: {
     make: (p) => create(p, `${PG}/smpp/credentials`, { name: randomName(p) }, 'id'),
     unknown: unknownNumber,

@@ -22,6 +22,15 @@ import { parseText } from './texts.ts';
 
 const { pool } = testDatabase();
 
+const NO_REFUSALS = {
+  purpose: null,
+  defaultPurpose: null,
+  otpAfterStop: false,
+  requireOptIn: false,
+  hasMarketing: false,
+  senderOf: () => null,
+} as const;
+
 type Person = {
   /** Phone number; null: an email address alone. */
   readonly number: string | null;
@@ -159,7 +168,7 @@ async function build({ people, prices, routes, mode, text }: World): Promise<Pla
     campaignId: 1,
     mode,
     listIds,
-    isMarketing: false,
+    refusals: { ...NO_REFUSALS, accountId },
     pieces,
     isSmart: false,
     walk: true,
@@ -251,7 +260,7 @@ test('numbers are candidates like contacts, with the name and channels of their 
     campaignId: id,
     mode: 'SMS',
     listIds: null,
-    isMarketing: false,
+    refusals: { ...NO_REFUSALS, accountId },
     isSmart: false,
     pieces,
     walk: false,
@@ -309,7 +318,7 @@ test.each([
     campaignId: id,
     mode: 'SMS',
     listIds: null,
-    isMarketing: false,
+    refusals: { ...NO_REFUSALS, accountId },
     isSmart: false,
     pieces,
     walk: false,
@@ -325,18 +334,18 @@ test('a marketing template does not try WhatsApp for people who stopped marketin
   const stopped = '+393331000002';
   await exec(
     pool,
-    sql`INSERT INTO purpose_opt_out (account_id, phone_number, channel, purpose, source)
+    sql`INSERT INTO consent (account_id, phone_number, channel, purpose, source)
         VALUES (${accountId}, ${stopped}, 'WHATSAPP', 'marketing', 'NETWORK')`,
   );
   const numbers = { numbers: ['+393331000001', stopped], countries: ['IT', 'IT'], channels: [7, 7] };
   const price = { prefix: '', unitMicros: 10, refundUndelivered: false };
-  const planned = (mode: 'WHATSAPP' | 'WHATSAPP_SMS', isMarketing: boolean): Plan => ({
+  const planned = (mode: 'WHATSAPP' | 'WHATSAPP_SMS', hasMarketing: boolean): Plan => ({
     accountId,
     campaignId: 1,
     mode,
     listIds: null,
     named: { numbers },
-    isMarketing,
+    refusals: { ...NO_REFUSALS, accountId, hasMarketing },
     isSmart: false,
     pieces: mode === 'WHATSAPP' ? null : parseText('Hi', []).pieces,
     walk: false,

@@ -17,11 +17,11 @@ import {
 } from '../core/db/query.ts';
 import { prefixTable } from '../core/phone.ts';
 import { AREA_CODES } from '../messages/calendar-areas.ts';
-import { refusingPersonsSql } from '../messages/marketing-stops.ts';
 import { MAX_PARTS } from '../messages/prepare.ts';
 import { chainCosts, type FindPrice, type ListedPrice, maxChainCost, pricing } from '../money/pricing.ts';
 import type { RoutedPrefix } from '../routing/routes.ts';
 import { type PlaceCount, placeOfRecipient } from './hours.ts';
+import { orUnknown, type Refusals, refusingSql } from './refusals.ts';
 import { type Piece, partsSql, withReplacements } from './texts.ts';
 
 /** The order in which channels are tried for a recipient. A sending mode names some of them: `WHATSAPP_SMS`. */
@@ -177,8 +177,7 @@ export type Plan = {
   readonly listIds: readonly number[] | null;
   /** Contacts or numbers of a campaign that is not saved, instead of lists and numbers of the campaign. */
   readonly named?: { readonly contactIds: readonly number[] } | { readonly numbers: NamedNumbers } | undefined;
-  /** True if WhatsApp takes the template for marketing, which people can stop alone. */
-  readonly isMarketing: boolean;
+  readonly refusals: Refusals;
   /** The text of the SMS; null: the mode has no SMS. */
   readonly pieces: readonly Piece[] | null;
   /** True if characters of the text are replaced (`smart`). */
@@ -374,7 +373,10 @@ function candidates(plan: Plan, tariff: readonly TariffRow[], range: RecipientRa
   const chain = chainOf(plan.mode);
   const supported = sql`(c.channels & ${bitsOf(plan.mode)}::int)`;
   const refused = join(
-    chain.map((channel) => sql`CASE WHEN ${of('o', channel)}.person IS NULL THEN 0 ELSE ${bit(channel)} END`),
+    chain.map((channel) => {
+      const refused = orUnknown(sql`${of('o', channel)}.refused`, plan.refusals, channel);
+      return sql`CASE WHEN ${refused} THEN ${bit(channel)} ELSE 0 END`;
+    }),
     ' | ',
   );
   return sql`
@@ -459,11 +461,11 @@ function partsOf({ pieces, isSmart }: Plan): Sql {
 }
 
 /** Joins the opt-outs of a channel; for a range one by one: a merge or a hash of a million costs more. */
-const optOutsOf = ({ accountId, isMarketing }: Plan, channel: Channel, range: RecipientRange | null): Sql => {
+const optOutsOf = ({ refusals }: Plan, channel: Channel, range: RecipientRange | null): Sql => {
   const o = of('o', channel);
-  const persons = refusingPersonsSql(accountId, channel, channel === 'WHATSAPP' && isMarketing);
+  const persons = refusingSql(refusals, channel);
   return range
-    ? sql`LEFT JOIN LATERAL (SELECT x.person FROM (${persons}) AS x WHERE x.person = c.person LIMIT 1) AS ${o} ON true`
+    ? sql`LEFT JOIN LATERAL (SELECT x.refused FROM (${persons}) AS x WHERE x.person = c.person LIMIT 1) AS ${o} ON true`
     : sql`LEFT JOIN (${persons}) AS ${o} ON ${o}.person = c.person`;
 };
 

@@ -1,4 +1,5 @@
 import { bitOf, CHANNEL, type Channel, chargedUnits, isRich, isRoutedBySender } from '../core/channels.ts';
+import { findErased } from '../messages/erased.ts';
 import { octetsOf } from '../messages/read-send.ts';
 import { maySmart, smartText } from '../messages/smart-encoding.ts';
 import { type MessagePrice as ListPrice, maxChainCost, pricing } from '../money/pricing.ts';
@@ -52,7 +53,12 @@ export type Obstacle =
   | 'weekly_cap';
 
 /** Data about the numbers of candidates. */
-type Known = { readonly findSticky: FindSticky; readonly networkOf: NetworkOf };
+type Known = {
+  readonly findSticky: FindSticky;
+  readonly networkOf: NetworkOf;
+  /** Numbers of erased persons. */
+  readonly erased: ReadonlySet<string>;
+};
 
 /** `known` must have been found for the candidate (`findKnownOf`). */
 export type Choose = (candidate: Candidate, known: Known) => Choice | Obstacle;
@@ -75,7 +81,8 @@ export function createChooser({ campaign, tables }: Pick<Step, 'campaign' | 'tab
   const traffic = { accountId: campaign.accountId, purpose, at: null, salt: campaign.id };
   return (candidate, known) => {
     if (candidate.contactDeleted) return 'contact_deleted';
-    if (candidate.channels !== 0 && candidate.willingChannels === 0) return 'opted_out';
+    const refuses = candidate.channels !== 0 && candidate.willingChannels === 0;
+    if (refuses || known.erased.has(candidate.destination)) return 'opted_out';
     let obstacle: Obstacle = 'no_route';
     for (const { channel, bit } of channels) {
       if ((candidate.willingChannels & bit) === 0) continue;
@@ -151,15 +158,18 @@ export function createChooser({ campaign, tables }: Pick<Step, 'campaign' | 'tab
  */
 export async function findKnownOf({ tx, campaign, tables }: Step, candidates: readonly Candidate[]): Promise<Known> {
   const { accountId, smsSender } = campaign;
-  if (smsSender === null) return { findSticky: NO_STICKY, networkOf: NO_NETWORK };
   const numbers = candidates.map(({ destination }) => destination);
+  const erased = campaign.hasOptOuts
+    ? await findErased(tx, tables.hashOfPerson, { accountId, numbers })
+    : new Set<string>();
+  if (smsSender === null) return { findSticky: NO_STICKY, networkOf: NO_NETWORK, erased };
   const asked = numbers.map((destination) => ({ accountId, destination, sender: smsSender }));
   const findSticky = await findStickySenders(tx, tables.senderRules, asked);
   const { networks } = tables;
-  if (!networks.isNeeded()) return { findSticky, networkOf: NO_NETWORK };
+  if (!networks.isNeeded()) return { findSticky, networkOf: NO_NETWORK, erased };
   const reached = candidates.filter((one) => !one.contactDeleted && (one.willingChannels & bitOf('SMS')) !== 0);
   const to = reached.map(({ destination }) => destination);
-  return { findSticky, networkOf: await networks.find(to, { accountId, wait: false }) };
+  return { findSticky, networkOf: await networks.find(to, { accountId, wait: false }), erased };
 }
 
 type Content = Pick<RunningCampaign, 'rcsTemplateId' | 'rcsTrafficType' | 'whatsappTemplateId'>;

@@ -28,6 +28,7 @@ import {
   refuseWithoutScope,
 } from './campaign.ts';
 import { confirmCampaign, takeBackConfirmation, updateJobDueNow } from './lifecycle.ts';
+import { loadRefusals } from './refusals.ts';
 import { type ApplyIn, type CampaignIn, CampaignPatch } from './schema.ts';
 import {
   CAMPAIGN,
@@ -43,7 +44,6 @@ import {
   updateSettings,
   wakeCampaign,
 } from './store.ts';
-import { hasMarketing } from '../templates/store.ts';
 import { parseText } from './texts.ts';
 
 type AtTime = { readonly now: Date };
@@ -233,7 +233,7 @@ type Planned = Pick<
   | 'whatsappTemplateId'
   | 'whatsappPhoneNumberId'
 > &
-  Partial<Pick<CampaignRow, 'scheduledAt' | 'encoding' | 'purpose'>>;
+  Partial<Pick<CampaignRow, 'scheduledAt' | 'encoding' | 'purpose' | 'smsSender' | 'rcsAgentId'>>;
 
 /** Number of recipients that a step creates. It takes some 100 ms with these, so that a pause takes effect quickly. */
 export const RECIPIENTS_PER_STEP = 5000;
@@ -254,7 +254,7 @@ export async function loadPlan(
     campaignId: campaign.id,
     mode: campaign.sendingMode,
     listIds,
-    isMarketing: await hasMarketing(db, { accountId, templateId: campaign.whatsappTemplateId }),
+    refusals: await loadRefusals(db, { accountId, campaign }),
     pieces: hasSms ? parseText(campaign.smsBody ?? '', fields).pieces : null,
     isSmart: campaign.encoding === 'smart' && campaign.purpose !== 'otp',
     walk: listIds !== null && (await isWalkShorter(db, accountId, listIds)),

@@ -1,5 +1,5 @@
 import { listFields } from '../contacts/fields.ts';
-import type { RichChannel } from '../core/channels.ts';
+import { bitOf, type Channel, type RichChannel } from '../core/channels.ts';
 import {
   bigint,
   endsOf,
@@ -15,8 +15,10 @@ import {
 import {
   as,
   columns,
+  constant,
   type Db,
   exec,
+  join,
   many,
   one,
   onePlan,
@@ -27,10 +29,10 @@ import {
   sql,
   textArray,
 } from '../core/db/query.ts';
-import { bitSql } from '../messages/store.ts';
 import { BULK_SHARE } from '../routing/messaging-limits.ts';
-import { hasMarketing, listTemplateVariables } from '../templates/store.ts';
+import { listTemplateVariables } from '../templates/store.ts';
 import { chainOf } from './audience.ts';
+import { isRefusedSql, loadRefusals, type Refusals } from './refusals.ts';
 import type { Job, Step } from './run.ts';
 import { type CustomField, type Piece, parseText, renderSql, valuesSql } from './texts.ts';
 
@@ -45,11 +47,11 @@ export async function loadTexts({ tx, campaign }: Pick<Step, 'tx' | 'campaign'>)
       ? ((await listTemplateVariables(tx, { accountId, channel, templateId: templateId ?? '' })) ?? [])
       : null;
   return {
-    hasOptOuts,
+    refusals: hasOptOuts ? await loadRefusals(tx, { accountId, campaign }) : null,
+    channels: chain,
     sms: chain.includes('SMS') ? parseText(campaign.smsBody ?? '', customFields).pieces : null,
     rcs: await variables('RCS', campaign.rcsTemplateId),
     whatsapp: await variables('WHATSAPP', campaign.whatsappTemplateId),
-    isMarketing: await hasMarketing(tx, { accountId, templateId: campaign.whatsappTemplateId }),
     customFields,
   };
 }
@@ -110,13 +112,12 @@ export async function moveCountriesToDone(db: Db, { accountId, campaignId }: Job
  * part of the mode.
  */
 export type Texts = {
-  /** True if the account has opt-outs; without any, looking up each number is skipped. */
-  readonly hasOptOuts: boolean;
+  /** Null if the account knows of no choices: looking up each number is skipped. */
+  readonly refusals: Refusals | null;
+  readonly channels: readonly Channel[];
   readonly sms: readonly Piece[] | null;
   readonly rcs: readonly string[] | null;
   readonly whatsapp: readonly string[] | null;
-  /** True if WhatsApp takes the template for marketing. */
-  readonly isMarketing: boolean;
   readonly customFields: readonly CustomField[];
 };
 
@@ -178,14 +179,17 @@ export const recipientsByNumberSql = (
     SELECT * FROM campaign_recipient q WHERE q.account_id = ${accountId} AND q.campaign_id = ${campaignId}
       AND q.country = l.country AND q.destination = u.destination OFFSET 0) AS r`;
 
-/** An expression: the bits of the channels of which a number has opted out, or of whose marketing. */
-const optedOutChannelsSql = (accountId: number, isMarketing: boolean): Sql => {
-  const isOfPerson = sql`account_id = ${accountId} AND person = person_of(r.destination COLLATE "default")`;
-  const marketing = sql`UNION ALL SELECT channel FROM purpose_opt_out WHERE ${isOfPerson}`;
-  return sql`coalesce((
-    SELECT bit_or(${bitSql(sql`o.channel`)})
-    FROM (SELECT channel FROM opt_out WHERE ${isOfPerson} ${isMarketing ? marketing : sql``}) AS o), 0)`;
-};
+/** An expression: the bits of the channels on which a number refuses the campaign. */
+const refusedChannelsSql = ({ refusals, channels }: Texts): Sql =>
+  refusals === null
+    ? raw('0')
+    : join(
+        channels.map(
+          (channel) => sql`CASE WHEN ${isRefusedSql(refusals, channel, sql`r.destination COLLATE "default"`)}
+            THEN ${constant(bitOf(channel))} ELSE 0 END`,
+        ),
+        ' | ',
+      );
 
 /**
  * Lists the recipients of `source` (one of the SELECTs above) with what would be sent to them now, in the order of the
@@ -205,7 +209,7 @@ export async function listCandidates(
           SELECT r.*, ${texts.sms === null ? sql`NULL::text` : renderSql(texts.sms, on)} AS body,
                  ${values(texts.rcs)} AS rcs, ${values(texts.whatsapp)} AS whatsapp,
                  r.contact_id IS NOT NULL AND c.id IS NULL AS gone,
-                 ${texts.hasOptOuts ? optedOutChannelsSql(accountId, texts.isMarketing) : raw('0')} AS refused
+                 ${refusedChannelsSql(texts)} AS refused
           FROM (${source}) AS r
           LEFT JOIN LATERAL (
             SELECT * FROM contact p WHERE p.account_id = ${accountId} AND p.id = r.contact_id OFFSET 0) AS c ON true

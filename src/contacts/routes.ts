@@ -13,6 +13,7 @@ import { readIds } from '../core/ids.ts';
 import { DEFAULT_NUMBER_RULES } from '../core/phone.ts';
 import { channelName, instant } from '../core/schema.ts';
 import { listOptOutsOf } from '../messages/consent.ts';
+import { recordFields } from '../messages/consent-routes.ts';
 import { changeContact, createContact, removeContacts } from './contacts.ts';
 import { customFieldRoutes, listFields } from './fields.ts';
 import { findBook, limitsOf } from './limits.ts';
@@ -36,15 +37,8 @@ const FILTERS =
 
 const OptOutOut = Type.Object({
   channel: channelName(),
-  purpose: Type.Enum(['*', 'marketing'], {
-    type: 'string',
-    description: 'All messages, or marketing alone: WhatsApp templates of the category MARKETING.',
-  }),
-  source: Type.Enum(['STOP', 'API', 'OPERATOR', 'IMPORT', 'NETWORK'], {
-    type: 'string',
-    description:
-      'A STOP message from the handset, this API, the operator, an imported file, or the button of the network.',
-  }),
+  purpose: recordFields.purpose,
+  source: recordFields.source,
   createdAt: instant(),
 });
 

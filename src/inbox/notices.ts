@@ -9,7 +9,7 @@ import { firstIdAt } from '../core/ids.ts';
 import { isUserId, parsePhone, personOf } from '../core/phone.ts';
 import { DAY_MS } from '../core/time.ts';
 import type { ReceivedMessage } from '../messages/inbound.ts';
-import { learnAddresses } from '../messages/person-aliases.ts';
+import { copyConsent, learnAddresses } from '../messages/person-aliases.ts';
 import { publishInboxChanges } from './conversations.ts';
 import { CHANGED_CONVERSATION, type ChangedConversation, findChanged } from './store.ts';
 
@@ -64,17 +64,7 @@ async function moveToNewAddress(tx: Db, { accountId, channel, peer }: NoticeArri
   if (from === to) return;
   // A new user id of a person whose number is known: the number stays the address.
   if (isUserId(address) && !isUserId(peer)) return learnAddresses(tx, [{ accountId, alias: address, address: peer }]);
-  await exec(
-    tx,
-    sql`WITH purposes AS (
-          INSERT INTO purpose_opt_out (account_id, phone_number, channel, purpose, source, created_at)
-          SELECT o.account_id, ${address}, o.channel, o.purpose, o.source, o.created_at FROM purpose_opt_out o
-          WHERE o.account_id = ${accountId} AND o.person = ${from} ${ofOne(channel, address)} ON CONFLICT DO NOTHING)
-        INSERT INTO opt_out (account_id, phone_number, channel, source, created_at)
-        SELECT o.account_id, ${address}, o.channel, o.source, o.created_at FROM opt_out o
-        WHERE o.account_id = ${accountId} AND o.person = ${from} ${ofOne(channel, address)}
-        ON CONFLICT (account_id, person, channel) DO NOTHING`,
-  );
+  await copyConsent(tx, { accountId, from, to: address });
   const contact = await moveContact(tx, { accountId, from, address });
   const threads = await many<{ chatId: string }>(
     tx,
@@ -93,10 +83,6 @@ async function moveToNewAddress(tx: Db, { accountId, channel, peer }: NoticeArri
     threads.map(({ chatId }) => ({ chatId, messageId: null })),
   );
 }
-
-/** A user id exists on its network only; a number may have opted out of any channel. */
-const ofOne = (channel: Channel, address: string) =>
-  address.startsWith('+') ? sql`` : sql`AND o.channel = ${channel}`;
 
 type Moved = { readonly accountId: number; readonly from: string; readonly address: string };
 

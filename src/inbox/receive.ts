@@ -15,13 +15,13 @@ import type { SecretKey } from '../core/secrets.ts';
 import type { Storage } from '../core/storage.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../core/time.ts';
 import { storeInbound } from '../media/media.ts';
-import { consentWordOf } from '../messages/consent.ts';
 import type { ReceivedMessage } from '../messages/inbound.ts';
 import { type AddressPair, findPersons, keyOfPerson, learnAddresses } from '../messages/person-aliases.ts';
 import { listConnections } from '../routing/connection-store.ts';
 import { secretOf } from '../routing/connections.ts';
 import type { FetchedFile } from '../routing/kind.ts';
 import { kindOf } from '../routing/kinds.ts';
+import { queueConsentAnswers } from './consent-answers.ts';
 import { publishInboxChanges } from './conversations.ts';
 import { applyNotices, type Merge, mergeThreads } from './notices.ts';
 import { applyRules } from './rules.ts';
@@ -79,6 +79,7 @@ export async function receiveIntoInbox(tx: Db, arrivals: readonly ReceivedMessag
     media ? [{ accountId, key: id, payload: { id, chatId, media } }] : [],
   );
   await inboxMedia.add(tx, ...files);
+  await queueConsentAnswers(tx, messages);
   await applyRules(tx, { messages, changed, now: new Date() });
   await publishInboxChanges(tx, { changed, events: eventsOf(messages, changed) });
 }
@@ -183,10 +184,8 @@ function toContact({ peer, profileName }: WithPeer): UpsertRow[] {
 const pendingMedia = ({ media }: ReceivedMessage): ThreadMedia | null =>
   media && { state: 'PENDING', mediaId: null, mimeType: media.mimeType, fileName: media.fileName };
 
-function consentOf({ text }: ReceivedMessage) {
-  const keyword = consentWordOf(text);
-  return keyword && (keyword === 'stop' ? 'OPTED_OUT' : 'OPTED_IN');
-}
+const CONSENTS = { STOP: 'OPTED_OUT', START: 'OPTED_IN', HELP: null } as const;
+const consentOf = ({ said }: ReceivedMessage) => said && CONSENTS[said.says];
 
 const eventsOf = (
   messages: readonly { readonly accountId: number; readonly id: string; readonly chatId: string }[],

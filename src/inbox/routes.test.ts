@@ -576,8 +576,8 @@ describe('a reply', () => {
   test('that is rejected leaves no trace', async () => {
     const { chatId, contact } = await conversationWith(['?']);
     const { accountId } = inbox.account;
-    const row = { accountId, phoneNumber: contact.phoneNumber, channel: 'SMS' } as const;
-    await transaction(inbox.database.pool, (tx) => optOut(tx, [{ ...row, source: 'API' }]));
+    const row = { accountId, phoneNumber: contact.phoneNumber, channel: 'SMS', source: 'API' } as const;
+    await transaction(inbox.database.pool, (tx) => optOut(tx, [row]));
     const refused = await call('POST', '/reply', { body: { chatId, text: 'x' } });
     expect([refused.status, refused.body.details[0].field]).toEqual([400, 'chatId']);
     expect(await textsOf(chatId)).toEqual(['?']);

@@ -189,7 +189,8 @@ describe('the automatic answer', () => {
 });
 
 test('services that write under a short code or a name are not answered, people are', () => {
-  const from = (source: string, channel = 'SMS') => mayBeAnswered({ channel, source, text: 'Hello' }, ANSWER);
+  const from = (source: string, channel: 'SMS' | 'WHATSAPP' = 'SMS') =>
+    mayBeAnswered({ channel, source, text: 'Hello', said: null }, ANSWER);
   expect([from('4400'), from('ACME'), from('393331234567'), from('US.13491208655302', 'WHATSAPP')]).toEqual([
     false,
     false,

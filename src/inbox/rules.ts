@@ -8,14 +8,14 @@ import { tenant, tenantTransaction } from '../core/db/transaction.ts';
 import { AppError, type FieldError, invalidFields } from '../core/errors.ts';
 import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
-import { job } from '../core/jobs.ts';
+import { type Job, job } from '../core/jobs.ts';
 import { knownFieldsOf, orNull } from '../core/schema.ts';
 import { type Clock, DAY_MS, HOUR_MS, isTimeZone, localTimeOf } from '../core/time.ts';
 import type { Accept } from '../messages/accept.ts';
-import { consentWordOf } from '../messages/consent.ts';
 import type { ReceivedMessage } from '../messages/inbound.ts';
 import { listRulesOf } from '../messages/keyword-store.ts';
 import { findRule } from '../messages/keywords.ts';
+import type { Draft } from '../messages/read-send.ts';
 import { composeReply, insertReply } from './reply.ts';
 import { type ChangedConversation, claimInboxes, findAssignableUser, findEndpoints } from './store.ts';
 
@@ -173,7 +173,9 @@ async function queueAutoAnswers(
   const rules = await listRulesOf(tx, { accountIds: [accountId] });
   const isAnsweredByKeyword = ({ destination: number, text }: Placed): boolean =>
     (findRule(rules, { number, text })?.answer ?? null) !== null;
-  const asking = messages.filter((one) => mayBeAnswered(one, closedAnswer) && !isAnsweredByKeyword(one));
+  const asking = messages.filter(
+    (one) => one.answer === null && mayBeAnswered(one, closedAnswer) && !isAnsweredByKeyword(one),
+  );
   const rows = [...new Set(asking.map(({ chatId }) => chatId))].map((chatId) => ({ accountId, chatId, period }));
   if (rows.length === 0) return;
   const first = await moveToAnswered(tx, rows);
@@ -209,14 +211,14 @@ const AUTOMATIC =
 /** A full phone number; shorter ones and names are services, which no person reads. */
 const PERSON = /^\+?\d{9,15}$/;
 
-type Written = { readonly channel: string; readonly source: string; readonly text: string };
+type Written = Pick<ReceivedMessage, 'channel' | 'source' | 'text' | 'said'>;
 
 /**
  * Returns true if an inbound message may get an automatic answer: not one about consent such as STOP, nor one that
  * appears to be automatic, nor one that repeats the automatic answer itself.
  */
-export function mayBeAnswered({ channel, source, text }: Written, answer: string): boolean {
-  if (consentWordOf(text) !== null) return false;
+export function mayBeAnswered({ channel, source, text, said }: Written, answer: string): boolean {
+  if (said !== null && said.says !== 'HELP') return false;
   if (channel === 'SMS' && !PERSON.test(source)) return false;
   return !AUTOMATIC.test(text) && text.trim() !== answer.trim();
 }
@@ -293,34 +295,43 @@ function dayBefore(timeZone: string, at: Date, days: number): string {
   return new Date(Date.parse(`${today}T00:00:00Z`) - days * DAY_MS).toISOString().slice(0, 10);
 }
 
-type AutoAnswerDeps = { readonly pool: Pool; readonly accept: Pick<Accept, 'once'>; readonly clock: Clock };
+/** A text that a conversation gets without a person. */
+export type AutoAnswer = { readonly chatId: string; readonly text: string };
+export type AutoAnswerDeps = { readonly pool: Pool; readonly accept: Pick<Accept, 'once'>; readonly clock: Clock };
 
 /**
  * Automatic answers to conversations. An answer is made in the transaction that ends its job, so it is sent once,
  * whatever fails and however many workers try. Answers that cannot be sent, because the person has opted out or the
  * account lacks credit, are dropped.
  */
-export const autoAnswer = job<{ readonly chatId: string; readonly text: string }, AutoAnswerDeps>(
+export const autoAnswer = job<AutoAnswer, AutoAnswerDeps>(
   'inbox.auto-answer',
   // An answer that comes later, as after a pause, confuses more than it helps.
   { concurrency: 20, pausable: true, activeOnly: true, maxAgeMs: HOUR_MS },
-  async ({ pool, accept, clock }, { accountId, payload: { chatId, text }, end }) => {
-    const ends = await findEndpoints(pool, { accountId, chatId });
-    const composed =
-      ends && (await composeReply({ pool, clock, findFile: noFile }, { accountId }, ends, { text }).catch(orInvalid));
-    if (!ends || !composed) return;
-    await accept.once({ accountId, keyId: null, userId: null }, [composed.draft], {
-      async claim(tx) {
-        await claimInboxes(tx, { accountIds: [accountId] });
-        return end(tx);
-      },
-      async record(tx, [verdict]) {
-        if (verdict?.kind !== 'accepted') return;
-        await insertReply(tx, { accountId, id: verdict.messageId, ends, composed, at: clock.now() });
-      },
-    });
-  },
+  (deps, one) => answerConversation(deps, one),
 );
+
+/** Sends an automatic answer in the transaction that ends its job. `more` overrides fields of the message. */
+export async function answerConversation(
+  { pool, accept, clock }: AutoAnswerDeps,
+  { accountId, payload: { chatId, text }, end }: Job<AutoAnswer>,
+  more: Partial<Draft> = {},
+): Promise<void> {
+  const ends = await findEndpoints(pool, { accountId, chatId });
+  const composed =
+    ends && (await composeReply({ pool, clock, findFile: noFile }, { accountId }, ends, { text }).catch(orInvalid));
+  if (!ends || !composed) return;
+  await accept.once({ accountId, keyId: null, userId: null }, [{ ...composed.draft, ...more }], {
+    async claim(tx) {
+      await claimInboxes(tx, { accountIds: [accountId] });
+      return end(tx);
+    },
+    async record(tx, [verdict]) {
+      if (verdict?.kind !== 'accepted') return;
+      await insertReply(tx, { accountId, id: verdict.messageId, ends, composed, at: clock.now() });
+    },
+  });
+}
 
 const noFile = (): Promise<undefined> => Promise.resolve(undefined);
 

@@ -180,14 +180,14 @@ export function createAccept(deps: AcceptDeps): Accept {
       }
     }
   }
-  const findOptedOut = createConsentCheck(pool);
+  const findOptedOut = createConsentCheck(pool, tables.hashOfPerson);
   const findKnownSenders = createKnownSenders(deps);
   const preparing = async (actor: Sender, drafts: readonly Draft[]) => {
-    const isOptedOut = await findOptedOut(actor, drafts);
+    const findConsentFault = await findOptedOut(actor, drafts);
     const findSticky = await findKnownSenders(actor, drafts);
-    const networkOf = await findNetworks(deps, actor, drafts, { isOptedOut, findSticky });
+    const networkOf = await findNetworks(deps, actor, drafts, { findConsentFault, findSticky });
     const known = { findSticky, networkOf, windowsOf: await findWindows(deps, actor, drafts) };
-    return (draft: Draft) => prepare(actor, draft, tables, isOptedOut, known);
+    return (draft: Draft) => prepare(actor, draft, tables, findConsentFault, known);
   };
   const prepareAll = async (actor: Sender, drafts: readonly Draft[]) =>
     mapInSlices(drafts, await preparing(actor, drafts));

@@ -65,7 +65,7 @@ afterAll(() => program[Symbol.asyncDispose]());
 beforeEach(() =>
   reset(
     program.pool,
-    sql`TRUNCATE receipt_batch, receipt_unmatched, inbound_message, inbound_seen, opt_out, unclaimed_callback`,
+    sql`TRUNCATE receipt_batch, receipt_unmatched, inbound_message, inbound_seen, consent, consent_change, unclaimed_callback`,
   ),
 );
 

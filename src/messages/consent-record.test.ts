@@ -2,6 +2,7 @@ import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { commandsOn } from '../../test/support/command.ts';
 import { testDatabase } from '../../test/support/database.ts';
 import { actor, draft, freeOver } from '../../test/support/drafts.ts';
+import { say } from '../../test/support/say.ts';
 import { listAuditEntries } from '../accounts/audit.ts';
 import { createAuthenticator } from '../accounts/authenticate.ts';
 import { type Db, one, sql } from '../core/db/query.ts';
@@ -15,7 +16,6 @@ import { receiveIntoInbox } from '../inbox/receive.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import { type Accept, createAccept } from './accept.ts';
 import {
-  applyConsentWords,
   createConsentCheck,
   listOptOuts,
   listOptOutsOf,
@@ -56,9 +56,9 @@ const standing = async () =>
     channel,
     source,
   ]);
-const say = (...bodies: string[]) =>
+const saySms = (...bodies: string[]) =>
   inTransaction((tx) =>
-    applyConsentWords(
+    say(
       tx,
       bodies.map((body) => ({ accountId, channel: 'SMS', source: '393331234567', body })),
     ),
@@ -96,13 +96,13 @@ test('setting the channels of a number opts out and in as needed, and records it
 });
 
 test('STOP opts out, START opts in, the last of several counts, and other texts change nothing', async () => {
-  await say('Stop!');
+  await saySms('Stop!');
   expect(await standing()).toEqual([['SMS', 'STOP']]);
-  await say('thanks', 'START');
+  await saySms('thanks', 'START');
   expect(await standing()).toEqual([]);
-  await say('START', 'STOP', 'why?');
+  await saySms('START', 'STOP', 'why?');
   expect(await standing()).toEqual([['SMS', 'STOP']]);
-  await say('stop', 'start');
+  await saySms('stop', 'start');
   expect(await standing()).toEqual([]);
 });
 
@@ -110,7 +110,7 @@ test('STOP of a person who shows no number opts their user id out, on WhatsApp a
   const userId = 'US.ENT.11815799212886844830';
   const content = { channel: 'WHATSAPP', message: { type: 'text', text: { body: 'Hi' } } } as const;
   const write = (channel: 'SMS' | 'WHATSAPP', body: string) =>
-    inTransaction((tx) => applyConsentWords(tx, [{ accountId, channel, source: userId, body }]));
+    inTransaction((tx) => say(tx, [{ accountId, channel, source: userId, body }]));
   const send = () =>
     accept.one({ ...actor(accountId), hasOptOuts: true }, draft({ channel: 'WHATSAPP', destination: userId, content }));
   await write('SMS', 'STOP');
@@ -134,7 +134,7 @@ test.each(FORMS)(
   'STOP of %s holds for sends to %s and to the same number, and so does START',
   async (named, dialled) => {
     const write = (source: string, body: string) =>
-      inTransaction((tx) => applyConsentWords(tx, [{ accountId, channel: 'SMS', source, body }]));
+      inTransaction((tx) => say(tx, [{ accountId, channel: 'SMS', source, body }]));
     const send = async () => {
       const numbers = [`+${named}`, dialled].map((destination) => draft({ destination }));
       return (await accept.many({ ...actor(accountId), hasOptOuts: true }, numbers)).map(({ kind }) => kind);
@@ -233,14 +233,14 @@ test('an account without opt-outs needs no query, and its credentials change as 
   const arrive = async () => (await authenticate(call)).actor;
   const destined = [draft({ destination: NUMBER }), draft({ destination: '+393331234568' })];
   const before = await check(await arrive(), destined);
-  expect([statements, before('SMS', NUMBER)]).toEqual([0, false]);
+  expect([statements, before('SMS', NUMBER)]).toEqual([0, null]);
   await inTransaction((tx) => optOut(tx, [row()]));
   const [one, two] = await Promise.all([check(await arrive(), destined), check(await arrive(), destined)]);
   expect([one('SMS', NUMBER), one('RCS', NUMBER), two('SMS', NUMBER), one('SMS', '+393331234568')]).toEqual([
-    true,
-    false,
-    true,
-    false,
+    'opted_out',
+    null,
+    'opted_out',
+    null,
   ]);
   expect(statements).toBeGreaterThan(0);
 });
@@ -258,8 +258,8 @@ test('of two accounts that send to one number at the same moment, only the one t
   ]) {
     statements = 0;
     const asked = senders.map((sender) => check(sender, [draft({ destination: NUMBER })]));
-    const refused = (await Promise.all(asked)).map((isOptedOut) => isOptedOut('SMS', NUMBER));
-    expect([statements, refused]).toEqual([1, senders.map((sender) => sender === refusing)]);
+    const refused = (await Promise.all(asked)).map((findFault) => findFault('SMS', NUMBER));
+    expect([statements, refused]).toEqual([1, senders.map((sender) => (sender === refusing ? 'opted_out' : null))]);
   }
 });
 

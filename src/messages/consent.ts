@@ -4,11 +4,10 @@ import { type Author, operatorAuthor, recordAudit } from '../accounts/audit.ts';
 import type { Actor } from '../core/actor.ts';
 import { CHANNEL, CHANNELS, type Channel, type Purpose } from '../core/channels.ts';
 import { type CommandContext, table } from '../core/cli.ts';
-import { bigint, insertRows, rowsOf, text } from '../core/db/columns.ts';
+import { bigint, bytea, rowsOf, text, timestamptz } from '../core/db/columns.ts';
 import { as, columns, type Db, many, type RowOf, sql } from '../core/db/query.ts';
 import { groupCommit, transaction } from '../core/db/transaction.ts';
 import { invalidFields } from '../core/errors.ts';
-import { foldText } from '../core/fold.ts';
 import {
   DEFAULT_NUMBER_RULES,
   isUserId,
@@ -19,13 +18,72 @@ import {
   toE164,
 } from '../core/phone.ts';
 import { publishFacts } from '../webhooks/outbox.ts';
+import type { HashOfPerson } from './erased.ts';
 import { underOtherAddresses } from './person-aliases.ts';
 
-/** The purpose of messages that people can stop alone; `*` stands for all messages. */
-export type StoppedPurpose = '*' | Extract<Purpose, 'marketing'>;
+/** The purpose of messages to which a record applies; `*`: all of them. */
+export type ConsentPurpose = '*' | Purpose;
+/** What a record says; without one, nothing is known (UNKNOWN). PENDING: the person was asked to confirm. */
+export type ConsentState = 'OPTED_OUT' | 'OPTED_IN' | 'PENDING';
+/**
+ * Origin of a record: a word from the handset (STOP, START), the button or the answer of the network, the account, the
+ * operator, an imported file, a wish in other words that a person confirmed, a page, or an erasure.
+ */
+export type ConsentSource =
+  | 'STOP'
+  | 'START'
+  | 'NETWORK'
+  | 'API'
+  | 'OPERATOR'
+  | 'IMPORT'
+  | 'SUSPECTED'
+  | 'PAGE'
+  | 'ERASURE';
 
-/** Returns true if a number, in E.164, has opted out of messages on a channel: of all of them, or of one purpose. */
-export type IsOptedOut = (channel: Channel, phoneNumber: string, purpose?: StoppedPurpose) => boolean;
+/** A person on a channel, for one account. */
+type Consent = { readonly accountId: number; readonly phoneNumber: string; readonly channel: Channel };
+/** Key of a record of a person. `sender`: ours, as `senderKey` returns it; `*`: any. */
+type Key = { readonly purpose: ConsentPurpose; readonly sender: string };
+/** A record as far as it decides. */
+export type ConsentRecord = Key & { readonly state: ConsentState | 'SUSPECTED' };
+/** What an account has set about consent. */
+export type ConsentRules = {
+  /** Codes that a person asked for are sent even after an opt-out of all messages. */
+  readonly otpAfterStop: boolean;
+  /** Marketing needs an opt-in. */
+  readonly requireOptIn: boolean;
+};
+const DEFAULT_CONSENT_RULES: ConsentRules = { otpAfterStop: false, requireOptIn: false };
+
+/** A message as far as consent depends on it. */
+export type Asked = { readonly purpose: Purpose | null; readonly sender: string };
+/** Reason why a person must not get a message. */
+export type ConsentFault = 'opted_out' | 'marketing_stopped' | 'stop_suspected' | 'not_opted_in';
+
+/**
+ * Returns why a message must not be sent, by the records of its recipient on its channel; null: it may. An opt-out that
+ * applies beats every opt-in, however specific.
+ */
+function consentFault(
+  records: readonly ConsentRecord[],
+  { purpose, sender }: Asked,
+  { otpAfterStop, requireOptIn }: ConsentRules,
+): ConsentFault | null {
+  const has = (state: ConsentRecord['state'], of: ConsentPurpose): boolean =>
+    records.some((one) => one.state === state && one.purpose === of && (one.sender === '*' || one.sender === sender));
+  if (has('OPTED_OUT', '*') && !(purpose === 'otp' && otpAfterStop)) return 'opted_out';
+  if (purpose !== null && has('OPTED_OUT', purpose)) return purpose === 'marketing' ? 'marketing_stopped' : 'opted_out';
+  if (purpose !== 'marketing') return null;
+  if (has('SUSPECTED', 'marketing')) return 'stop_suspected';
+  if (!requireOptIn) return null;
+  return has('OPTED_IN', '*') || has('OPTED_IN', 'marketing') ? null : 'not_opted_in';
+}
+
+/** Returns a sender as records name it: carriers write numbers without a plus, and names in any case. */
+export const senderKey = (sender: string): string => sender.replace(/^\+/, '').toLowerCase();
+
+/** Returns why a number, in E.164, must not get a message on a channel; null: it may. */
+export type FindConsentFault = (channel: Channel, phoneNumber: string, asked?: Asked) => ConsentFault | null;
 type Sender = Pick<Actor, 'accountId' | 'hasOptOuts'> & Partial<Pick<Actor, 'numberRules'>>;
 
 /** A message to a number: as its client wrote it or, if `isKnownNumber`, in E.164. */
@@ -40,160 +98,54 @@ export const readDestination = ({ channel, destination, isKnownNumber }: Destine
     ? { e164: destination }
     : readNumber(destination, rules);
 
-const nobody: IsOptedOut = () => false;
+const ANY_MESSAGE: Asked = { purpose: null, sender: '' };
+const allowed: FindConsentFault = () => null;
+
+type Found = {
+  readonly records: ReadonlyMap<string, readonly ConsentRecord[]>;
+  readonly rules: ReadonlyMap<number, ConsentRules>;
+};
 
 /**
- * Creates a function that looks up which destinations of an account have opted out. Concurrent requests share one
- * statement. An account without any opt-out ever, according to its credentials (`hasOptOuts`), needs none.
+ * Creates a function that looks up what the recipients of an account's messages have said. Concurrent requests share
+ * one statement. An account without any record ever, according to its credentials (`hasOptOuts`), needs none. With
+ * `hashOf`, erased persons count as opted out.
  */
-export function createConsentCheck(db: Db): (sender: Sender, to: readonly Destined[]) => Promise<IsOptedOut> {
-  const find = groupCommit<readonly Consent[], ReadonlySet<string>>({
+export function createConsentCheck(
+  db: Db,
+  hashOf?: HashOfPerson,
+): (sender: Sender, to: readonly Destined[]) => Promise<FindConsentFault> {
+  const find = groupCommit<readonly Consent[], Found>({
     maxItems: 200,
     async flush(asked) {
       const rows = new Map(asked.flat().map((row) => [keyOf(row), row]));
-      const found = new Set((await listOptedOut(db, [...rows.values()])).map((row) => `${keyOf(row)}/${row.purpose}`));
+      const records = await listRecords(db, [...rows.values()], hashOf);
+      const found = {
+        records: Map.groupBy(records, keyOf),
+        rules: new Map(records.flatMap(({ accountId, rules }) => (rules ? [[accountId, rules] as const] : []))),
+      };
       return asked.map(() => found);
     },
   });
   return async ({ accountId, hasOptOuts, numberRules = DEFAULT_NUMBER_RULES }, to) => {
-    if (hasOptOuts === false) return nobody;
+    if (hasOptOuts === false) return allowed;
     const rows = to.flatMap((message) => {
       const read = readDestination(message, numberRules);
       return 'fault' in read ? [] : [{ accountId, channel: message.channel, phoneNumber: read.e164 }];
     });
-    if (rows.length === 0) return nobody;
-    const found = await find(rows);
-    return (channel, phoneNumber, purpose = '*') =>
-      found.has(`${keyOf({ accountId, channel, phoneNumber })}/${purpose}`);
+    if (rows.length === 0) return allowed;
+    const { records, rules } = await find(rows);
+    return (channel, phoneNumber, { purpose, sender } = ANY_MESSAGE) =>
+      consentFault(
+        records.get(keyOf({ accountId, channel, phoneNumber })) ?? [],
+        { purpose, sender: senderKey(sender) },
+        rules.get(accountId) ?? DEFAULT_CONSENT_RULES,
+      );
   };
 }
 
 const keyOf = ({ accountId, phoneNumber, channel }: Consent): string =>
   `${accountId}/${personOf(phoneNumber)}/${channel}`;
-
-/** Consent to further messages, as expressed by a message from a handset. */
-type ConsentWord = 'stop' | 'start';
-
-/**
- * Words that must be the whole message but for courtesies, by language, as `foldText` returns them. `STOP` and `START`
- * are understood in every language.
- */
-const STOP_WORDS: Readonly<Record<string, string>> = {
-  en: 'stop, stopall, stop all, unsubscribe, cancel, end, quit, opt out, optout, revoke',
-  it: 'ferma, fermati, basta, disiscrivi, disiscrivimi, cancellami, cancella',
-  es: 'alto, parar, pare, baja, cancelar, darse de baja, dar de baja',
-  pt: 'parar, pare, sair, cancelar, remover, descadastrar',
-  fr: 'arret, arrêt, arreter, arrêter, desabonner, désabonner, desinscription, désinscription',
-  de: 'stopp, halt, abmelden, abbestellen, ende, kündigen, kuendigen',
-  nl: 'stoppen, afmelden, uitschrijven',
-  pl: 'koniec, rezygnuję, rezygnuje, wypisz',
-  sv: 'stopp, avsluta, sluta, avregistrera',
-  da: 'afmeld, afmelding',
-  no: 'avmeld, slutt',
-  fi: 'lopeta, peruuta, peru',
-  cs: 'zrušit, zrusit, odhlásit, odhlasit, konec',
-  sk: 'zrušiť, odhlásiť, koniec',
-  hu: 'leiratkozás, leiratkozas, leiratkozom, lemondás',
-  ro: 'dezabonare, oprește, opreste, renunț',
-  hr: 'odjava, prekini, otkaži',
-  el: 'στοπ, διακοπή, διακοπη',
-  bg: 'стоп, спри, отказ',
-  ru: 'стоп, отписаться, отписка, отмена',
-  uk: 'стоп, відписатися',
-  tr: 'dur, durdur, iptal, ret',
-  he: 'הסר, הסירו, הסרה, עצור, עצרו',
-  ar: 'توقف, إيقاف, ايقاف, الغاء, إلغاء, إلغاء الاشتراك',
-  fa: 'لغو, توقف, انصراف',
-  ur: 'بند, بند کریں, روکیں',
-  hi: 'रोकें, रोको, बंद, बंद करें',
-  bn: 'বন্ধ, বন্ধ করুন, থামুন',
-  id: 'berhenti, batal, batalkan',
-  vi: 'dừng, dừng lại, hủy, huỷ, từ chối',
-  th: 'หยุด, ยกเลิก',
-  zh: '停止, 退订, 退訂, 取消, 取消订阅, 取消訂閱, td',
-  ja: '停止, 配信停止, 中止, 解除, ストップ',
-  ko: '중지, 정지, 거부, 수신거부, 수신 거부, 스톱',
-  sw: 'acha, komesha, simamisha',
-  tl: 'itigil, ihinto',
-};
-const START_WORDS: Readonly<Record<string, string>> = {
-  en: 'start, unstop, subscribe, opt in, optin',
-  it: 'inizia, riprendi, iscrivimi',
-  es: 'iniciar, empezar, alta, suscribir',
-  pt: 'iniciar, começar, comecar, voltar',
-  fr: "demarrer, démarrer, reprendre, s'abonner",
-  de: 'starten, anmelden',
-  nl: 'starten, aanmelden',
-  pl: 'zapisz',
-  sv: 'starta',
-  da: 'tilmeld',
-  fi: 'aloita',
-  cs: 'začít, zacit, přihlásit, prihlasit',
-  hu: 'feliratkozás, feliratkozom',
-  ro: 'abonare',
-  el: 'έναρξη, εναρξη',
-  bg: 'старт',
-  ru: 'старт, подписаться',
-  uk: 'старт, підписатися',
-  tr: 'başla, basla',
-  he: 'התחל, הצטרף',
-  ar: 'ابدأ, اشتراك',
-  fa: 'شروع',
-  hi: 'शुरू, शुरू करें',
-  id: 'mulai',
-  vi: 'bắt đầu',
-  th: 'เริ่ม',
-  zh: '开始, 開始, 订阅, 訂閱',
-  ja: '開始, 再開, スタート',
-  ko: '시작',
-};
-/** Courtesies before or after a word, which do not change what it says. */
-const COURTESIES =
-  "please, pls, plz, thank you, thanks, thx, ty, per favore, grazie, por favor, gracias, obrigado, obrigada, s'il vous " +
-  "plaît, s'il vous plait, svp, stp, merci, bitte, danke, alstublieft, alsjeblieft, bedankt, dank u, proszę, prosze, " +
-  'dziękuję, dziekuje, tack, tak, takk, kiitos, prosím, prosim, děkuji, dekuji, ďakujem, köszönöm, vă rog, mulțumesc, ' +
-  'hvala, παρακαλώ, παρακαλω, ευχαριστώ, ευχαριστω, моля, благодаря, пожалуйста, спасибо, будь ласка, дякую, lütfen, ' +
-  'lutfen, teşekkürler, tesekkurler, teşekkür ederim, בבקשה, תודה, من فضلك, لو سمحت, شكرا, لطفا, متشکرم, براہ کرم, ' +
-  'شکریہ, कृपया, धन्यवाद, দয়া করে, ধন্যবাদ, tolong, terima kasih, làm ơn, cảm ơn, กรุณา, ขอบคุณ, 请, 請, 谢谢, 謝謝, ' +
-  'お願いします, ありがとう, 감사합니다, 부탁드립니다, tafadhali, asante, salamat';
-
-const listOf = (words: string): string[] => words.split(', ').map(foldText);
-
-const WORDS: ReadonlyMap<string, ConsentWord> = new Map(
-  [[START_WORDS, 'start'] as const, [STOP_WORDS, 'stop'] as const].flatMap(([languages, meaning]) =>
-    Object.values(languages).flatMap((words) => listOf(words).map((word) => [word, meaning] as const)),
-  ),
-);
-
-const escaped = listOf(COURTESIES)
-  .toSorted((a, b) => b.length - a.length)
-  .join('|');
-const COURTESY_BEFORE = new RegExp(`^(?:${escaped}) `);
-const COURTESY_AFTER = new RegExp(` (?:${escaped})$`);
-
-/** Longer messages say more than a word. */
-const MAX_CONSENT_LENGTH = 80;
-/** Matches from the first letter to the last: quotes, dots and exclamation marks around the words are not part of it. */
-const LETTERS = /\p{L}(?:.*[\p{L}\p{M}])?/su;
-/** Separators between words; each run counts as one space. */
-const BETWEEN_WORDS = /[^\p{L}\p{M}\p{N}']+/gu;
-
-/**
- * Returns the consent that a message expresses, or null. A message that merely contains one of the words ("when does
- * the sale end?") expresses none; courtesies ("Stop. Thank you") and repetitions ("STOP STOP") add nothing to it.
- */
-export function consentWordOf(text: string): ConsentWord | null {
-  if (text.length > MAX_CONSENT_LENGTH) return null;
-  const [letters = ''] = LETTERS.exec(foldText(text).replaceAll('’', "'")) ?? [];
-  let said = letters.replace(BETWEEN_WORDS, ' ');
-  for (let shorter = withoutCourtesy(said); shorter !== said; shorter = withoutCourtesy(said)) said = shorter;
-  const known = WORDS.get(said);
-  if (known !== undefined) return known;
-  const [first = '', ...others] = said.split(' ');
-  return others.every((word) => word === first) ? (WORDS.get(first) ?? null) : null;
-}
-
-const withoutCourtesy = (said: string): string => said.replace(COURTESY_BEFORE, '').replace(COURTESY_AFTER, '');
 
 const SHOWN = 10_000;
 
@@ -245,7 +197,8 @@ function change(context: CommandContext, way: 'in' | 'out', { account, number, c
     transaction(pool, async (tx) => {
       const { id: accountId } = await findAccount(tx, { reference: account });
       const rows = channels.map((channel) => ({ accountId, phoneNumber, channel, source: 'OPERATOR' as const }));
-      const changed = (await (way === 'out' ? optOut(tx, rows) : optIn(tx, rows))).map((row) => row.channel).sort();
+      const rowsChanged = await (way === 'out' ? optOut(tx, rows) : optIn(tx, rows));
+      const changed = [...new Set(rowsChanged.map((row) => row.channel))].sort();
       const event = { action: `consent.${way}`, subject: `number:${phoneNumber}`, detail: { channels: changed } };
       await recordAudit(tx, operatorAuthor(accountId), event);
       return { accountId, phoneNumber, changed };
@@ -259,80 +212,196 @@ const showOptOuts = (rows: readonly OptOutRow[]): string =>
     rows.map(({ phoneNumber, channel, source, createdAt }) => [phoneNumber, channel, source, createdAt.toISOString()]),
   );
 
-/** Origin of an opt-out: a STOP message, the account, the operator, or an imported file. */
-type OptOutSource = 'STOP' | 'API' | 'OPERATOR' | 'IMPORT';
+/** An opt-out of all messages on a channel, with its origin. `sender` omitted: from every sender. */
+export type OptOut = Consent & { readonly source: ConsentSource; readonly sender?: string };
 
-/** A number on a channel, for one account. */
-type Consent = { readonly accountId: number; readonly phoneNumber: string; readonly channel: Channel };
-/** An opt-out of a number on a channel, with its origin. */
-export type OptOut = Consent & { readonly source: OptOutSource };
+/** A change of what is known about a person. UNKNOWN removes the record. */
+export type ConsentChange = Consent &
+  Key & {
+    readonly state: ConsentState | 'UNKNOWN';
+    readonly source: ConsentSource;
+    /** Time of the person's choice; null: now. */
+    readonly since: Date | null;
+    readonly proof: object | null;
+  };
 
-const keyColumns = {
+const ON_PERSON = sql`c.account_id = u.account_id AND c.person = u.person AND c.channel = u.channel`;
+const personColumns = {
   account_id: bigint((r: Consent) => r.accountId),
   person: text((r: Consent) => personOf(r.phoneNumber)),
   channel: text((r: Consent) => r.channel),
 };
 
-const CONSENT = columns({
-  accountId: as<number>('o.account_id'),
-  phoneNumber: as<string>('o.phone_number'),
-  channel: as<Channel>('o.channel'),
-});
-
-/**
- * Stores opt-outs. An existing one keeps its source and time. Returns the new ones. A person may occur once a channel.
- */
-export const insertOptOuts = (db: Db, rows: readonly OptOut[]): Promise<Consent[]> =>
-  many(
-    db,
-    sql`${insertRows('opt_out AS o', rows, { accountId: bigint, phoneNumber: text, channel: text, source: text })}
-        ORDER BY u.account_id, person_of(u.phone_number), u.channel
-        ON CONFLICT (account_id, person, channel) DO NOTHING
-        RETURNING ${CONSENT}`,
-  );
-
-/** Deletes opt-outs, and those of single purposes. Returns the former that existed. */
-const deleteOptOuts = (db: Db, rows: readonly Consent[]): Promise<Consent[]> =>
-  many(
-    db,
-    sql`WITH purposes AS (
-          DELETE FROM purpose_opt_out o USING ${rowsOf(rows, keyColumns)} AS u
-          WHERE o.account_id = u.account_id AND o.person = u.person AND o.channel = u.channel)
-        DELETE FROM opt_out o USING ${rowsOf(rows, keyColumns)} AS u
-        WHERE o.account_id = u.account_id AND o.person = u.person AND o.channel = u.channel
-        RETURNING ${CONSENT}`,
-  );
-
-const OPTED_OUT = columns({
+const FOUND = columns({
   accountId: as<number>('u.account_id'),
   phoneNumber: as<string>('u.person'),
   channel: as<Channel>('u.channel'),
-  purpose: as<StoppedPurpose>('o.purpose'),
+  purpose: as<ConsentPurpose>('c.purpose'),
+  sender: as<string>('c.sender'),
+  state: as<ConsentRecord['state']>('c.state'),
+  /** Set in the row of an account that has rules, which is about nobody. */
+  rules: as<ConsentRules | null>('NULL::json'),
 });
 
-const ON_PERSON = sql`o.account_id = u.account_id AND o.person = u.person AND o.channel = u.channel`;
+/** Hours for which a suspected wish holds marketing, while nobody decides. */
+const HOLD_HOURS = 48;
+/** A condition on the rows `c` of `suspected_opt_out`: marketing to the person waits for a decision. */
+export const IS_HELD = sql`c.decided_at IS NULL AND c.since > now() - ${HOLD_HOURS} * interval '1 hour'`;
 
-/** Lists those of these persons, of any accounts, who have opted out, with the purpose. */
-const listOptedOut = (db: Db, rows: readonly Consent[]): Promise<RowOf<typeof OPTED_OUT>[]> => {
-  const asked = rowsOf(rows, keyColumns);
-  const all = sql`SELECT ${OPTED_OUT} FROM ${asked} AS u JOIN (SELECT *, '*' AS purpose FROM opt_out) AS o ON ${ON_PERSON}`;
-  // Only WhatsApp has a button that stops a purpose.
-  const hasPurposes = rows.some(({ channel }) => channel === 'WHATSAPP');
-  return many(
+/** Lists what is known about these persons, of any accounts, and the rules of the accounts that have any. */
+const listRecords = (db: Db, rows: readonly Consent[], hashOf?: HashOfPerson): Promise<RowOf<typeof FOUND>[]> =>
+  many(
     db,
-    hasPurposes
-      ? sql`${all} UNION ALL SELECT ${OPTED_OUT} FROM ${asked} AS u JOIN purpose_opt_out o ON ${ON_PERSON}`
-      : all,
+    sql`SELECT ${FOUND} FROM ${rowsOf(rows, { ...personColumns, hash: bytea((r) => hashOf?.(r) ?? null) })} AS u
+        CROSS JOIN LATERAL (
+          SELECT c.purpose, c.sender, c.state FROM consent c WHERE ${ON_PERSON}
+          UNION ALL
+          SELECT 'marketing', '*', 'SUSPECTED' FROM suspected_opt_out c WHERE ${ON_PERSON} AND ${IS_HELD}
+          UNION ALL
+          SELECT '*', '*', 'OPTED_OUT' FROM erased_person e WHERE e.account_id = u.account_id AND e.hash = u.hash) AS c
+        UNION ALL
+        SELECT account_id, '', '', '', '', '',
+          json_build_object('otpAfterStop', otp_after_stop, 'requireOptIn', require_opt_in)
+        FROM consent_settings
+        WHERE account_id = ANY(${[...new Set(rows.map(({ accountId }) => accountId))]}::bigint[])
+          AND (otp_after_stop OR require_opt_in)`,
   );
-};
+
+const CHANGED = columns({
+  accountId: as<number>('account_id'),
+  phoneNumber: as<string>('phone_number'),
+  channel: as<Channel>('channel'),
+  purpose: as<ConsentPurpose>('purpose'),
+  sender: as<string>('sender'),
+  state: as<ConsentState | 'UNKNOWN'>('state'),
+  source: as<ConsentSource>('source'),
+});
+type Changed = RowOf<typeof CHANGED>;
+
+const keyOfChange = (row: Consent & Key): string => `${keyOf(row)}/${row.purpose}/${row.sender}`;
+
+/**
+ * Stores changes and their history, with one statement. What is known already keeps its source and time, unless there
+ * is a new proof of an opt-in. Returns what has changed. A key may occur once.
+ */
+const storeChanges = (tx: Db, rows: readonly ConsentChange[]): Promise<Changed[]> =>
+  many(
+    tx,
+    sql`WITH u AS MATERIALIZED (SELECT *, person_of(phone_number) AS person, proof_text::jsonb AS proof FROM ${rowsOf(
+      rows,
+      {
+        account_id: bigint((r) => r.accountId),
+        phone_number: text((r) => r.phoneNumber),
+        channel: text((r) => r.channel),
+        purpose: text((r) => r.purpose),
+        sender: text((r) => r.sender),
+        state: text((r) => r.state),
+        source: text((r) => r.source),
+        since: timestamptz((r) => r.since),
+        proof_text: text((r) => r.proof && JSON.stringify(r.proof)),
+      },
+    )} AS r),
+        gone AS (
+          DELETE FROM consent c USING u
+          WHERE u.state = 'UNKNOWN' AND ${ON_PERSON} AND c.purpose = u.purpose AND c.sender = u.sender
+          RETURNING c.account_id, c.phone_number, c.channel, c.purpose, c.sender, u.state, u.source,
+            coalesce(u.since, now()) AS since, u.proof),
+        stored AS (
+          INSERT INTO consent AS c (account_id, phone_number, channel, purpose, sender, state, source, since, proof)
+          SELECT account_id, phone_number, channel, purpose, sender, state, source, coalesce(since, now()), proof FROM u
+          WHERE state <> 'UNKNOWN' ORDER BY account_id, person, channel, purpose, sender
+          ON CONFLICT (account_id, person, channel, purpose, sender) DO UPDATE
+            SET state = excluded.state, source = excluded.source, since = excluded.since, proof = excluded.proof
+            WHERE c.state <> excluded.state OR (c.state = 'OPTED_IN' AND excluded.proof <> coalesce(c.proof, '{}'))
+          RETURNING c.account_id, c.phone_number, c.channel, c.purpose, c.sender, c.state, c.source, c.since, c.proof)
+        INSERT INTO consent_change (account_id, phone_number, channel, purpose, sender, state, source, at, proof)
+        SELECT * FROM gone UNION ALL SELECT * FROM stored
+        RETURNING ${CHANGED}`,
+  );
+
+/**
+ * Changes what is known about persons, also under their other addresses, in the caller's transaction: sends are decided
+ * by it once it is committed. Returns the changes under the given addresses.
+ */
+export async function changeConsent(tx: Db, changes: readonly ConsentChange[]): Promise<Changed[]> {
+  if (changes.length === 0) return [];
+  const asked = new Map(changes.map((row) => [keyOfChange(row), row]));
+  const others = await underOtherAddresses(tx, [...asked.values()]);
+  const all = new Map([...others.map((row) => [keyOfChange(row), row] as const), ...asked]);
+  const stored = await storeChanges(tx, [...all.values()]);
+  await updateHasOptOuts(tx, { accountIds: [...new Set(changes.map((row) => row.accountId))].sort((a, b) => a - b) });
+  const changed = stored.filter((row) => asked.has(keyOfChange(row)));
+  await publishFacts(
+    tx,
+    changed.map(({ accountId, ...data }) => ({
+      accountId,
+      type: 'consent.changed',
+      about: data.phoneNumber,
+      data,
+    })),
+  );
+  return changed;
+}
+
+/** All messages of an account, from every sender. */
+export const ALL_MESSAGES: Key = { purpose: '*', sender: '*' };
+
+/**
+ * Records opt-outs of numbers from all messages on channels, in the caller's transaction. An existing opt-out keeps its
+ * source and time. Returns the new ones.
+ */
+export const optOut = (tx: Db, rows: readonly OptOut[]): Promise<Changed[]> =>
+  changeConsent(
+    tx,
+    rows.map((row) => ({ ...ALL_MESSAGES, ...row, state: 'OPTED_OUT', since: null, proof: null })),
+  );
+
+/**
+ * Removes the opt-outs of persons on channels, of all and of single purposes and whatever their origin, in the caller's
+ * transaction. `asOptIn`: the persons asked for it, which is an opt-in to all messages. Returns the changes under the
+ * given numbers.
+ */
+export async function optIn(tx: Db, rows: readonly OptOut[], { asOptIn = false } = {}): Promise<Changed[]> {
+  if (rows.length === 0) return [];
+  const asked = new Map(rows.map((row) => [keyOf(row), row]));
+  const now = { since: null, proof: null };
+  const outs = (await listOuts(tx, rows)).filter((out) => {
+    const { sender = '*' } = asked.get(keyOf(out)) ?? {};
+    return sender === '*' || sender === out.sender;
+  });
+  const removed = outs.map(
+    (row): ConsentChange => ({ ...row, ...now, state: 'UNKNOWN', source: asked.get(keyOf(row))?.source ?? 'API' }),
+  );
+  const added = asOptIn
+    ? [...asked.values()].map((row): ConsentChange => ({ ...ALL_MESSAGES, ...row, ...now, state: 'OPTED_IN' }))
+    : [];
+  const changes = new Map([...removed, ...added].map((row) => [keyOfChange(row), row]));
+  return changeConsent(tx, [...changes.values()]);
+}
+
+const OUT = columns({
+  accountId: as<number>('c.account_id'),
+  phoneNumber: as<string>('c.phone_number'),
+  channel: as<Channel>('c.channel'),
+  purpose: as<ConsentPurpose>('c.purpose'),
+  sender: as<string>('c.sender'),
+});
+
+/** Lists the opt-outs of these persons on these channels. */
+const listOuts = (db: Db, rows: readonly Consent[]): Promise<RowOf<typeof OUT>[]> =>
+  many(
+    db,
+    sql`SELECT ${OUT} FROM ${rowsOf(rows, personColumns)} AS u JOIN consent c ON ${ON_PERSON}
+        WHERE c.state = 'OPTED_OUT'`,
+  );
 
 const OPT_OUT = columns({
   phoneNumber: as<string>('phone_number'),
   channel: as<Channel>('channel'),
-  source: as<OptOutSource | 'NETWORK'>('source'),
-  createdAt: as<Date>('created_at'),
+  source: as<ConsentSource>('source'),
+  createdAt: as<Date>('since'),
 });
-const PURPOSE = columns({ purpose: as<StoppedPurpose>('purpose') });
+const PURPOSE = columns({ purpose: as<ConsentPurpose>('purpose') });
 /** An opt-out as an account sees it. */
 type OptOutRow = RowOf<typeof OPT_OUT>;
 
@@ -343,60 +412,18 @@ export const listOptOutsOf = (
 ): Promise<(OptOutRow & RowOf<typeof PURPOSE>)[]> =>
   many(
     db,
-    sql`SELECT ${OPT_OUT}, ${PURPOSE}
-        FROM (SELECT account_id, person, phone_number, channel, source, created_at, '*' AS purpose FROM opt_out
-              UNION ALL
-              SELECT account_id, person, phone_number, channel, source, created_at, purpose FROM purpose_opt_out) AS o
-        WHERE account_id = ${accountId} AND person = ${personOf(phoneNumber)} ORDER BY channel, purpose`,
+    sql`SELECT ${OPT_OUT}, ${PURPOSE} FROM consent
+        WHERE account_id = ${accountId} AND person = ${personOf(phoneNumber)} AND state = 'OPTED_OUT' AND sender = '*'
+        ORDER BY channel, purpose`,
   );
 
-/** Lists the first `limit` opt-outs of an account, by number. */
+/** Lists the first `limit` opt-outs of an account from all messages, by number. */
 export const listOptOuts = (db: Db, { accountId, limit }: { accountId: number; limit: number }): Promise<OptOutRow[]> =>
   many(
     db,
-    sql`SELECT ${OPT_OUT} FROM opt_out
-        WHERE account_id = ${accountId} ORDER BY phone_number, channel LIMIT ${limit}`,
-  );
-
-/**
- * Records opt-outs of numbers from channels, in the caller's transaction: sends to them, and to the other addresses of
- * the persons, are rejected once it is committed. An existing opt-out keeps its source and time. Returns the new ones.
- */
-export async function optOut(tx: Db, rows: readonly OptOut[]): Promise<Consent[]> {
-  if (rows.length === 0) return [];
-  const asked = new Map(rows.map((row) => [keyOf(row), row]));
-  const others = await underOtherAddresses(tx, [...asked.values()]);
-  const all = new Map([...others.map((row) => [keyOf(row), row] as const), ...asked]);
-  const added = await insertOptOuts(tx, [...all.values()]);
-  const accountIds = [...new Set(rows.map((row) => row.accountId))].sort((a, b) => a - b);
-  await updateHasOptOuts(tx, { accountIds });
-  const changed = added.filter((row) => asked.has(keyOf(row)));
-  await publishConsent(tx, changed, 'OPTED_OUT');
-  return changed;
-}
-
-/**
- * Removes opt-outs, whatever their origin, in the caller's transaction, also under the other addresses of the persons.
- * Returns those of the given numbers that existed.
- */
-export async function optIn(tx: Db, rows: readonly Consent[]): Promise<Consent[]> {
-  if (rows.length === 0) return [];
-  const asked = new Set(rows.map(keyOf));
-  const removed = await deleteOptOuts(tx, [...rows, ...(await underOtherAddresses(tx, rows))]);
-  const changed = removed.filter((row) => asked.has(keyOf(row)));
-  await publishConsent(tx, changed, 'OPTED_IN');
-  return changed;
-}
-
-const publishConsent = (tx: Db, changed: readonly Consent[], state: 'OPTED_OUT' | 'OPTED_IN'): Promise<void> =>
-  publishFacts(
-    tx,
-    changed.map(({ accountId, phoneNumber, channel }) => ({
-      accountId,
-      type: 'consent.changed',
-      about: phoneNumber,
-      data: { phoneNumber, channel, state },
-    })),
+    sql`SELECT ${OPT_OUT} FROM consent
+        WHERE account_id = ${accountId} AND state = 'OPTED_OUT' AND purpose = '*' AND sender = '*'
+        ORDER BY phone_number, channel LIMIT ${limit}`,
   );
 
 /**
@@ -406,7 +433,7 @@ const publishConsent = (tx: Db, changed: readonly Consent[], state: 'OPTED_OUT' 
 export async function setOptOuts(
   tx: Db,
   author: Author,
-  input: { phoneNumber: string; channels: readonly Channel[]; source: OptOutSource },
+  input: { phoneNumber: string; channels: readonly Channel[]; source: ConsentSource },
 ): Promise<void> {
   const { phoneNumber, channels, source } = input;
   const { accountId } = author;
@@ -415,49 +442,9 @@ export async function setOptOuts(
   const out = channels.filter((channel) => !current.includes(channel));
   const back = current.filter((channel) => !channels.includes(channel));
   if (out.length + back.length === 0) return;
-  await optOut(
-    tx,
-    out.map((channel) => ({ accountId, phoneNumber, channel, source })),
-  );
-  await optIn(
-    tx,
-    back.map((channel) => ({ accountId, phoneNumber, channel })),
-  );
+  const rowOf = (channel: Channel): OptOut => ({ accountId, phoneNumber, channel, source });
+  await optOut(tx, out.map(rowOf));
+  await optIn(tx, back.map(rowOf));
   const detail = { optedOut: out, optedIn: back };
   await recordAudit(tx, author, { action: 'consent.update', subject: `number:${phoneNumber}`, detail });
 }
-
-/** A text from a handset; `source` is the number as the carrier writes it. */
-export type InboundText = {
-  readonly accountId: number;
-  readonly channel: Channel;
-  readonly source: string;
-  readonly body: string;
-};
-
-/**
- * Applies STOP and START in the transaction that stores the messages. If one number sent several, the last one counts.
- * Other messages cost an in-memory look-up.
- */
-export async function applyConsentWords(tx: Db, messages: readonly InboundText[]): Promise<void> {
-  const last = new Map<string, { row: Consent; word: ConsentWord }>();
-  for (const message of messages) {
-    const word = consentWordOf(message.body);
-    const phoneNumber = word && numberOf(message);
-    if (word === null || phoneNumber === null) continue;
-    const row = { accountId: message.accountId, phoneNumber, channel: message.channel };
-    last.set(keyOf(row), { row, word });
-  }
-  const rows = (wanted: ConsentWord) => [...last.values()].flatMap(({ row, word }) => (word === wanted ? [row] : []));
-  await optOut(
-    tx,
-    rows('stop').map((row) => ({ ...row, source: 'STOP' as const })),
-  );
-  await optIn(tx, rows('start'));
-}
-
-/**
- * Returns the number of a person in E.164, or the user id of a person without a visible number; null for anything else.
- */
-export const numberOf = ({ channel, source }: Pick<InboundText, 'channel' | 'source'>): string | null =>
-  toE164(source) ?? (CHANNEL[channel].userIds && isUserId(source) ? source : null);

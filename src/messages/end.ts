@@ -11,7 +11,7 @@ import type { FindCost } from '../routing/costs.ts';
 import { type CampaignEnds, insertEvents, type NewEvent, publishFinalStates, recordCampaignEnds } from './events.ts';
 import { updateFallbacksDueNow } from './fallback-store.ts';
 import { GIVE_UP_AFTER_MS } from './load.ts';
-import { recordMarketingStops } from './marketing-stops.ts';
+import { recordMarketingStops } from './stops.ts';
 import * as db from './store.ts';
 import { EXPIRED_BY_US, type StateMove } from './store.ts';
 import {

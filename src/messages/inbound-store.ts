@@ -24,8 +24,9 @@ import { firstIdAt } from '../core/ids.ts';
 import { DAY_MS, SECOND_MS } from '../core/time.ts';
 import { connectionNamed } from '../routing/connection-store.ts';
 import type { Subscription } from '../routing/kind.ts';
-import { applyConsentWords } from './consent.ts';
-import { applyMarketingChoices } from './marketing-stops.ts';
+import { type ConsentSettings, loadConsentSettings, wordsAt } from './consent-settings.ts';
+import { saidIn, wordIn } from './consent-words.ts';
+import { applyConsentWords, applyMarketingChoices } from './stops.ts';
 import { BARE } from './parts.ts';
 
 /**
@@ -102,12 +103,16 @@ export async function receiveSubscriptions(
     const accountOf = new Map(owners.map((owner) => [owner.number, owner.accountId]));
     const owned = fresh.flatMap(({ identity, phoneNumber: source, ...rest }) => {
       const accountId = accountOf.get(identity);
-      return accountId === undefined ? [] : [{ accountId, source, ...rest }];
+      return accountId === undefined ? [] : [{ accountId, source, destination: identity, ...rest }];
     });
     const [all, marketing] = [owned.filter(isOfAll), owned.filter((one) => !isOfAll(one))];
     await applyConsentWords(
       tx,
-      all.map(({ subscribed, ...one }) => ({ ...one, body: subscribed ? 'START' : 'STOP' })),
+      all.map(({ subscribed, ...one }) => ({ ...one, said: { says: subscribed ? 'START' : 'STOP', language: 'en' } })),
+      await loadConsentSettings(
+        tx,
+        all.map(({ accountId }) => accountId),
+      ),
     );
     await applyMarketingChoices(tx, marketing);
   });
@@ -419,6 +424,32 @@ export const listOwners = (db: Db, { numbers }: { numbers: readonly Numbered[] }
         WHERE s.owner_id IS NOT NULL OR n.account_id IS NOT NULL
         ORDER BY u.connection_id, u.number, n.number = '*'`,
   );
+
+type Written = {
+  readonly connectionId: number;
+  readonly inbound: { readonly destination: string; readonly text: string };
+};
+
+/** Finds those of these SMS that are a word about further messages to the account of their number. */
+export async function findWords<M extends Written>(db: Db, messages: readonly M[]): Promise<ReadonlySet<M>> {
+  const short = messages.filter(({ inbound }) => wordIn(inbound.text) !== null);
+  const isWord = ({ inbound: { text: body, destination } }: M, settings?: ConsentSettings): boolean =>
+    (saidIn(body, settings && wordsAt(settings, destination))?.says ?? 'HELP') !== 'HELP';
+  const [words, others] = [short.filter((one) => isWord(one)), short.filter((one) => !isWord(one))];
+  if (others.length === 0) return new Set(words);
+  const owners = await listOwners(db, {
+    numbers: others.map(({ connectionId, inbound }) => ({ connectionId, number: inbound.destination })),
+  });
+  const settingsOf = await loadConsentSettings(
+    db,
+    owners.map(({ accountId }) => accountId),
+  );
+  const accounts = new Map(owners.map((owner) => [`${owner.connectionId}/${owner.number}`, owner.accountId]));
+  const own = others.filter((one) =>
+    isWord(one, settingsOf(accounts.get(`${one.connectionId}/${one.inbound.destination}`) ?? 0)),
+  );
+  return new Set([...words, ...own]);
+}
 
 /** Assigns a number to an account, replacing the previous one. */
 export async function insertNumber(

@@ -18,10 +18,11 @@ import type { Metrics } from '../core/metrics.ts';
 import { MAX_USER_ID_LENGTH, maskNumber } from '../core/phone.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../core/time.ts';
 import { publishEvents } from '../webhooks/outbox.ts';
-import { applyConsentWords, consentWordOf, type InboundText } from './consent.ts';
 import * as db from './inbound-store.ts';
 import { deleteOldSeen, type Part, plainNumber } from './inbound-store.ts';
 import { reactToKeywords } from './keywords.ts';
+import { applyConsentWords, type Heard, hear } from './stops.ts';
+import { noteWishes } from './suspected.ts';
 
 /** The account id of messages to a number that no account has. */
 export const NO_ACCOUNT_ID = 0;
@@ -55,7 +56,7 @@ export type ReceivedMessage = {
   readonly alias: string | null;
   /** A notice instead of a message, which is not stored. */
   readonly notice: InboundNotice | null;
-};
+} & Heard;
 
 /**
  * Called in the transaction that stores inbound messages, with those of known accounts in their order, each once. The
@@ -247,16 +248,17 @@ async function tellRepeats(
       .map((row) => [keyOfSeen(row), row]),
   );
   const news = new Set((await db.insertSeen(tx, [...firsts.values()])).map(keyOfSeen));
-  const isFresh = (row: (typeof rows)[number]): boolean => {
-    const key = keyOfSeen(row);
-    return isConsentBySms(row.one) || (news.has(key) && firsts.get(key) === row);
-  };
+  const isNew = (row: (typeof rows)[number]): boolean => news.has(keyOfSeen(row)) && firsts.get(keyOfSeen(row)) === row;
+  const words = await db.findWords(
+    tx,
+    rows.flatMap((row) => (isNew(row) || !isPlain(row.one) ? [] : [row.one])),
+  );
+  const isFresh = (row: (typeof rows)[number]): boolean => isNew(row) || words.has(row.one);
   const { fresh = [], repeats = [] } = Object.groupBy(rows, (row) => (isFresh(row) ? 'fresh' : 'repeats'));
   return { fresh: fresh.map(({ one }) => one), repeats: repeats.map(({ one }) => one) };
 }
 
-const isConsentBySms = ({ inbound: { rich, text, concat } }: CarrierInbound): boolean =>
-  !rich && concat === null && consentWordOf(text) !== null;
+const isPlain = ({ inbound: { rich, concat } }: CarrierInbound): boolean => !rich && concat === null;
 
 const keepSecondsOf = ({ inbound: { rich } }: CarrierInbound): number => (rich ? KEEP_RICH_SECONDS : KEEP_SECONDS);
 
@@ -355,15 +357,15 @@ async function insertServed(
   const ids = messages.map(newId).sort();
   const named = messages.map((message, index) => ({ ...message, id: ids[index] ?? newId() }));
   const all = await db.withQuoted(tx, named);
-  const owned = all.filter(({ details }) => !details?.notice);
-  await db.insertInboundMessages(tx, owned);
-  await onInbound(tx, all.flatMap(toArrival));
-  await publishEvents(tx, owned.map(toEvent));
-  await applyConsentWords(tx, owned.flatMap(toInboundText));
-  await reactToKeywords(
-    tx,
-    owned.filter(({ accountId }) => accountId !== NO_ACCOUNT_ID),
-  );
+  const { heard, settingsOf } = await hear(tx, all);
+  const stored = heard.filter(({ details }) => !details?.notice);
+  await db.insertInboundMessages(tx, stored);
+  await onInbound(tx, heard.flatMap(toArrival));
+  await publishEvents(tx, stored.map(toEvent));
+  const owned = stored.filter(({ accountId }) => accountId !== NO_ACCOUNT_ID);
+  await applyConsentWords(tx, owned, settingsOf);
+  await noteWishes(tx, owned);
+  await reactToKeywords(tx, owned);
 }
 
 /** Serializes a message for another cell: JSON has neither bytes nor times. */
@@ -392,15 +394,12 @@ export async function receivePassedOn(
   );
 }
 
-function toArrival({ body, details, receivedAt, ...message }: db.NewInboundMessage): ReceivedMessage[] {
+function toArrival({ body, details, receivedAt, ...message }: db.NewInboundMessage & Heard): ReceivedMessage[] {
   if (message.accountId === NO_ACCOUNT_ID) return [];
   const at = details?.at ? new Date(details.at) : (receivedAt ?? new Date());
   const { profileName = null, media = null, alias = null, notice = null } = details ?? {};
   return [{ ...message, text: body, at, profileName, media, alias, notice }];
 }
-
-const toInboundText = ({ accountId, channel, source, body }: db.NewInboundMessage): InboundText[] =>
-  accountId === NO_ACCOUNT_ID ? [] : [{ accountId, channel, source, body }];
 
 const toEvent = ({ accountId, id, receivedAt }: db.NewInboundMessage) => ({
   accountId,

@@ -11,7 +11,7 @@ import type { Guard } from '../core/outbound.ts';
 import type { Outbound } from '../core/outbound-post.ts';
 import { id, instant, orNull, purposeSchema } from '../core/schema.ts';
 import { findUrlFault } from '../webhooks/urls.ts';
-import { consentWordOf } from './consent.ts';
+import { consentWordOf } from './consent-words.ts';
 import { type KeywordRule, RULE } from './keyword-store.ts';
 import { ANY_KEYWORD, kindOfTarget, MAX_KEYWORD_LENGTH, plainText } from './keywords.ts';
 

@@ -45,7 +45,7 @@ beforeEach(() =>
   reset(
     pool,
     sql`TRUNCATE keyword_rule, job, keyword_count, inbound_seen, inbound_message, message, message_state,
-                 dispatch_chunk, mail_budget, opt_out RESTART IDENTITY CASCADE`,
+                 dispatch_chunk, mail_budget, consent, consent_change RESTART IDENTITY CASCADE`,
   ),
 );
 

@@ -14,7 +14,7 @@ import { DAY_MS, HOUR_MS } from '../core/time.ts';
 import { type Endpoint, findEndpoint, openSecrets } from '../webhooks/endpoints.ts';
 import { retryDelayMs, signedHeaders, timestampOf } from '../webhooks/send.ts';
 import type { Accept } from './accept.ts';
-import { consentWordOf } from './consent.ts';
+import { type Said, saidIn } from './consent-words.ts';
 import * as db from './keyword-store.ts';
 import { deleteOldCounts } from './keyword-store.ts';
 import { type Draft, newDraft, REFUSALS } from './read-send.ts';
@@ -28,6 +28,8 @@ type Received = {
   readonly source: string;
   readonly destination: string;
   readonly body: string;
+  /** Omitted: what it says by the words that every account has. */
+  readonly said?: Said | null;
 };
 
 /** Messages that keywords make for one person and number in an hour: stops two machines that reply to each other. */
@@ -67,7 +69,7 @@ type Wanted = { readonly action: Action; readonly pair: db.Pair };
 
 function actionsOf(message: Received, rules: readonly db.KeywordRule[]): Wanted[] {
   const { accountId, id: inboundId, channel, source, destination: number, body } = message;
-  if (consentWordOf(body) === 'stop') return [];
+  if ((message.said ?? saidIn(body))?.says === 'STOP') return [];
   const rule = findRule(rules, { number, text: body });
   if (rule === undefined) return [];
   const { id: ruleId, keyword, answer, forwardTo, purpose } = rule;

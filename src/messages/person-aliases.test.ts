@@ -1,11 +1,12 @@
 import { beforeEach, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
+import { say } from '../../test/support/say.ts';
 import { newMessage, resultOf } from '../../test/support/queue.ts';
 import { burst, transaction } from '../core/db/transaction.ts';
 import { createAccount } from '../operate/account-commands.ts';
-import { applyConsentWords, listOptOutsOf, optOut } from './consent.ts';
+import { listOptOutsOf, optOut } from './consent.ts';
 import { jobOf } from './load.ts';
-import { applyMarketingChoices, recordMarketingStops } from './marketing-stops.ts';
+import { applyMarketingChoices, recordMarketingStops } from './stops.ts';
 import { insertMessages } from './new-messages.ts';
 import { findPersons, keyOfPerson, learnAddresses } from './person-aliases.ts';
 import { settleOutcomes } from './settle.ts';
@@ -23,7 +24,7 @@ beforeEach(async () => {
 const learn = (alias: string, address: string) =>
   transaction(pool, (tx) => learnAddresses(tx, [{ accountId, alias, address }]));
 const write = (source: string, body: string) =>
-  transaction(pool, (tx) => applyConsentWords(tx, [{ accountId, channel: 'WHATSAPP', source, body }]));
+  transaction(pool, (tx) => say(tx, [{ accountId, channel: 'WHATSAPP', source, body }]));
 const stopsOf = async (phoneNumber: string) =>
   (await listOptOutsOf(pool, { accountId, phoneNumber })).map(({ channel, purpose }) => `${channel} ${purpose}`);
 const personOfAddress = async (phoneNumber: string) =>

@@ -49,7 +49,6 @@ export async function learnAddresses(tx: Db, pairs: readonly AddressPair[]): Pro
       .map((pair) => [`${pair.accountId}/${personOf(pair.alias)}`, pair]),
   );
   if (distinct.size === 0) return;
-  const isThere = sql`(u.other LIKE '+%' OR o.channel = 'WHATSAPP')`;
   await exec(
     tx,
     sql`WITH learnt AS (
@@ -69,16 +68,36 @@ export async function learnAddresses(tx: Db, pairs: readonly AddressPair[]): Pro
           WHERE a.account_id = l.account_id AND a.person = l.alias AND a.alias <> l.person),
         pairs AS (
           SELECT account_id, alias AS one, person AS other FROM learnt UNION SELECT account_id, person, alias FROM learnt),
-        purposes AS (
-          INSERT INTO purpose_opt_out (account_id, phone_number, channel, purpose, source, created_at)
-          SELECT o.account_id, u.other, o.channel, o.purpose, o.source, o.created_at
-          FROM pairs u JOIN purpose_opt_out o ON o.account_id = u.account_id AND o.person = u.one
-          WHERE ${isThere} ORDER BY 1, 2, 3 ON CONFLICT DO NOTHING)
-        INSERT INTO opt_out (account_id, phone_number, channel, source, created_at)
-        SELECT o.account_id, u.other, o.channel, o.source, o.created_at
-        FROM pairs u JOIN opt_out o ON o.account_id = u.account_id AND o.person = u.one
-        WHERE ${isThere} ORDER BY 1, 2, 3 ON CONFLICT DO NOTHING`,
+        ${copyingSql(sql`pairs`)}`,
   );
+}
+
+/**
+ * The end of a statement after `WITH`: copies what persons have said under one address to another one of theirs, by
+ * `pairs` with `account_id`, `one` (a person) and `other`; a user id exists on WhatsApp only. What is known under the
+ * other address stays, but an opt-out beats all else.
+ */
+const copyingSql = (pairs: Sql): Sql => sql`copied AS (
+    INSERT INTO consent AS n (account_id, phone_number, channel, purpose, sender, state, source, since, proof)
+    SELECT DISTINCT ON (c.account_id, person_of(u.other), c.channel, c.purpose, c.sender)
+      c.account_id, u.other, c.channel, c.purpose, c.sender, c.state, c.source, c.since, c.proof
+    FROM ${pairs} AS u JOIN consent c ON c.account_id = u.account_id AND c.person = u.one
+    WHERE u.other LIKE '+%' OR c.channel = 'WHATSAPP'
+    ORDER BY c.account_id, person_of(u.other), c.channel, c.purpose, c.sender, c.state = 'OPTED_OUT' DESC, c.since
+    ON CONFLICT (account_id, person, channel, purpose, sender) DO UPDATE
+      SET state = excluded.state, source = excluded.source, since = excluded.since, proof = excluded.proof
+      WHERE n.state <> 'OPTED_OUT' AND excluded.state = 'OPTED_OUT'
+    RETURNING account_id, phone_number, channel, purpose, sender, state, source, since, proof)
+  INSERT INTO consent_change (account_id, phone_number, channel, purpose, sender, state, source, at, proof)
+  SELECT * FROM copied`;
+
+/** Copies what a person has said under one address to another one of theirs, in the caller's transaction. */
+export async function copyConsent(
+  tx: Db,
+  { accountId, from, to }: { readonly accountId: number; readonly from: string; readonly to: string },
+): Promise<void> {
+  const pair = sql`(SELECT ${accountId}::bigint AS account_id, ${personOf(from)}::text AS one, ${to}::text AS other)`;
+  await exec(tx, sql`WITH ${copyingSql(pair)}`);
 }
 
 /** Lists rows about persons again under all their other addresses, for what a person says about messages. */

@@ -11,7 +11,7 @@ const run = (more: Partial<Draft>, route: number | null = 1) =>
     actor(7),
     draft(more),
     freeOver(() => (route === null ? [] : [route, 8])),
-    (_channel, number) => number === OPTED_OUT,
+    (_channel, number) => (number === OPTED_OUT ? 'opted_out' : null),
   );
 const refusal = (more: Partial<Draft>, route: number | null = 1): string | null => {
   const result = run(more, route);
@@ -44,7 +44,7 @@ test('a number that has opted out is refused, also in a simulation and however i
 test('a route is looked up by the number in E.164 and the channel of the message', () => {
   const asked: unknown[] = [];
   const findRoute = (...question: unknown[]) => [asked.push(question)];
-  prepare(actor(7), draft({ destination: '00393331234567' }), freeOver(findRoute), () => false);
+  prepare(actor(7), draft({ destination: '00393331234567' }), freeOver(findRoute), () => null);
   expect(asked).toEqual([
     ['SMS', '+393331234567', expect.objectContaining({ accountId: 7, sender: 'ACME', at: null })],
   ]);
@@ -57,7 +57,7 @@ test('messages share the traffic by their ids, but all parts of a text go the sa
       key = traffic.key;
       return [1];
     });
-    const result = prepare(actor(7), draft(more), tables, () => false);
+    const result = prepare(actor(7), draft(more), tables, () => null);
     return [key, result.kind === 'prepared' ? result.message.id : ''];
   };
   for (const priority of [0, 1] as const) {
@@ -89,7 +89,7 @@ describe('on RCS and WhatsApp', () => {
   test('a message is one part with its content, routed by its sender', () => {
     const asked: unknown[] = [];
     const findRoute = (...question: unknown[]) => [asked.push(question)];
-    const result = prepare(actor(7), draft({ ...rich, body: 'x'.repeat(5000) }), freeOver(findRoute), () => false);
+    const result = prepare(actor(7), draft({ ...rich, body: 'x'.repeat(5000) }), freeOver(findRoute), () => null);
     expect(result).toMatchObject({ kind: 'prepared', message: { channel: 'WHATSAPP', content, parts: 1 } });
     expect(asked).toEqual([['WHATSAPP', '+351912345678', expect.objectContaining({ sender: '106540352242922' })]]);
   });
@@ -99,7 +99,7 @@ describe('on RCS and WhatsApp', () => {
       accountId === 7 && channel === 'WHATSAPP' && sender === '106540352242922';
     const tables = { ...freeOver(() => [1]), maySend };
     const refused = (by: number, more: Partial<Draft>) =>
-      prepare(actor(by), draft({ ...rich, simulation: true, ...more }), tables, () => false);
+      prepare(actor(by), draft({ ...rich, simulation: true, ...more }), tables, () => null);
     expect(refused(7, {}).kind).toBe('prepared');
     expect(refused(7, { sender: '1' })).toEqual({ kind: 'refused', refusal: 'foreign_sender' });
     expect(refused(8, {})).toEqual({ kind: 'refused', refusal: 'foreign_sender' });

@@ -27,7 +27,8 @@ import { isStorable } from '../templates/content.ts';
 import { billingOf, type FreePrice, freePriceOf, NO_WINDOWS, purposeOfContent, type WindowsOf } from './billing.ts';
 import { type Hold, holdOf, isUnderLaws, type Limits, placeOf } from './calendar.ts';
 import { codeIn, countedText } from './codes.ts';
-import { type IsOptedOut, readDestination } from './consent.ts';
+import { type FindConsentFault, readDestination } from './consent.ts';
+import type { HashOfPerson } from './erased.ts';
 import type { NewMessage } from './new-messages.ts';
 import { type Draft, REFUSALS, type Refusal } from './read-send.ts';
 import { maySmart, smartText, strictFault } from './smart-encoding.ts';
@@ -50,6 +51,8 @@ export type Lookups = {
   readonly dltTemplates: DltTemplates;
   /** Returns true if the account takes events that messages were accepted; omitted: none does. */
   readonly takesAccepted?: (accountId: number) => boolean;
+  /** Hashes persons as those who are erased are kept; omitted: nobody is erased. */
+  readonly hashOfPerson?: HashOfPerson;
   /** The clock of the calendar; omitted: that of the machine. */
   readonly now?: () => Date;
 };
@@ -81,7 +84,7 @@ type Filling<T> = { -readonly [Key in keyof T]: T[Key] };
 type Work = Omit<Filling<Prepared>, 'message'> & {
   readonly message: Filling<NewMessage>;
   readonly tables: Lookups;
-  readonly isOptedOut: IsOptedOut;
+  readonly findConsentFault: FindConsentFault;
   readonly findSticky: FindSticky;
   readonly networkOf: NetworkOf;
   readonly windowsOf: WindowsOf;
@@ -183,13 +186,12 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
   [
     'consent',
     (work) => {
-      const { isOptedOut, rules, draft } = work;
-      const { channel, destination, purpose } = work.message;
-      if (isOptedOut(channel, destination)) return 'opted_out';
-      if (purpose !== 'marketing') return null;
+      const { rules, draft, message } = work;
+      const { channel, destination, purpose } = message;
       // What follows on another channel is the same message.
-      if (rules.weeklyCap !== null && !draft.isFollowing && !draft.simulation) work.weeklyCap = rules.weeklyCap;
-      return isOptedOut(channel, destination, 'marketing') ? 'marketing_stopped' : null;
+      if (purpose === 'marketing' && rules.weeklyCap !== null && !draft.isFollowing && !draft.simulation)
+        work.weeklyCap = rules.weeklyCap;
+      return draft.answersConsent ? null : work.findConsentFault(channel, destination, message);
     },
   ],
   [
@@ -279,17 +281,17 @@ export type Requester = Pick<Actor, 'accountId' | 'keyId' | 'userId'> &
 type Known = Pick<Work, 'findSticky' | 'networkOf' | 'windowsOf'>;
 
 /**
- * Runs a draft through the steps and writes nothing. The first failing step gives the reason. `isOptedOut` and
+ * Runs a draft through the steps and writes nothing. The first failing step gives the reason. `findConsentFault` and
  * `findSticky` must have been made for the draft (src/messages/consent.ts, src/routing/sender-rules.ts).
  */
 export function prepare(
   by: Requester,
   draft: Draft,
   tables: Lookups,
-  isOptedOut: IsOptedOut,
+  findConsentFault: FindConsentFault,
   { findSticky = NO_STICKY, networkOf = NO_NETWORK, windowsOf = NO_WINDOWS }: Partial<Known> = {},
 ): Prepared | { kind: 'refused'; refusal: Refusal; hint?: string } {
-  const work = begin(by, draft, tables, { id: idFor(draft), isOptedOut, findSticky, networkOf, windowsOf });
+  const work = begin(by, draft, tables, { id: idFor(draft), findConsentFault, findSticky, networkOf, windowsOf });
   for (const [, step] of STEPS) {
     const refusal = step(work);
     if (refusal !== null) return { kind: 'refused', refusal, ...(work.hint !== undefined && { hint: work.hint }) };
@@ -307,9 +309,9 @@ function routable(
   by: Examiner,
   draft: Draft,
   tables: Lookups,
-  { isOptedOut, findSticky }: Pick<Work, 'isOptedOut' | 'findSticky'>,
+  { findConsentFault, findSticky }: Pick<Work, 'findConsentFault' | 'findSticky'>,
 ): Routable | null {
-  const work = begin(by, draft, tables, { id: '', isOptedOut, findSticky, ...UNKNOWN });
+  const work = begin(by, draft, tables, { id: '', findConsentFault, findSticky, ...UNKNOWN });
   return STEPS.some(([name, step]) => name !== 'route' && step(work) !== null) ? null : work.message;
 }
 
@@ -318,7 +320,7 @@ const idFor = ({ priority, smpp, caller }: Draft): string =>
 
 type Examiner = Pick<Requester, 'accountId'> & Partial<Requester>;
 
-type Found = Known & Pick<Work, 'isOptedOut'> & { readonly id: string };
+type Found = Known & Pick<Work, 'findConsentFault'> & { readonly id: string };
 
 const UNKNOWN = { networkOf: NO_NETWORK, windowsOf: NO_WINDOWS };
 
@@ -362,10 +364,10 @@ export function examine(
   by: Examiner,
   draft: Draft,
   tables: Lookups,
-  isOptedOut: IsOptedOut,
+  findConsentFault: FindConsentFault,
   windowsOf: WindowsOf = NO_WINDOWS,
 ): Examined {
-  const found = { isOptedOut, findSticky: NO_STICKY, networkOf: NO_NETWORK, windowsOf };
+  const found = { findConsentFault, findSticky: NO_STICKY, networkOf: NO_NETWORK, windowsOf };
   const work = begin(by, draft, tables, { id: '', ...found });
   const refusals = STEPS.flatMap(([name, step]) => {
     if (ABOUT_NUMBER.has(name) && work.message.destination === '') return [];

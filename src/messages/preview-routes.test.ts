@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { flatPrice } from '../../test/support/drafts.ts';
 import { newKey, openRoutes } from '../../test/support/http/routes.ts';
-import { exec, one, sql } from '../core/db/query.ts';
+import { one, sql } from '../core/db/query.ts';
+import { transaction } from '../core/db/transaction.ts';
 import { NO_ROUTE } from '../routing/choice.ts';
 import { insertConnection } from '../routing/connection-store.ts';
 import { NO_NETWORKS } from '../routing/number-lookups.ts';
@@ -10,7 +11,7 @@ import { NO_DLT_TEMPLATES } from '../routing/dlt-templates.ts';
 import { NO_SENDER_RULES } from '../routing/sender-rules.ts';
 import { insertSender } from '../routing/senders.ts';
 import { insertTemplate } from '../templates/store.ts';
-import { insertOptOuts } from './consent.ts';
+import { optOut } from './consent.ts';
 import type { Lookups } from './prepare.ts';
 import { previewRoutes } from './send-preview.ts';
 
@@ -114,8 +115,8 @@ describe('on SMS', () => {
   test('an opt-out and a price beyond the credit are problems', async () => {
     priceMicros = 1_000_001;
     const { accountId } = account;
-    await insertOptOuts(pool, [{ accountId, phoneNumber: NUMBER, channel: 'SMS', source: 'STOP' }]);
-    await exec(pool, sql`UPDATE account SET has_opt_outs = true WHERE id = ${accountId}`);
+    const row = { accountId, phoneNumber: NUMBER, channel: 'SMS', source: 'STOP' } as const;
+    await transaction(pool, (tx) => optOut(tx, [row]));
     const { problems } = await sms({ destination: NUMBER, text: 'a' });
     expect(problems.map(({ field }: { field: string }) => field)).toEqual(['destination', 'credit']);
     expect((await sms({ destination: '+393339999999', text: 'a' })).problems).toMatchObject([{ field: 'credit' }]);

@@ -13,7 +13,7 @@ const FRENCH = '+33612345678';
 function prepared(more: Partial<Draft>, sendingRules?: Partial<SendingRules>) {
   const rules = { purpose: null, respectsCalendar: false, ...sendingRules } as SendingRules;
   const tables = { ...freeOver(() => [1]), now: () => SATURDAY_EVENING };
-  const result = prepare({ ...actor(7), sendingRules: rules }, draft(more), tables, () => false);
+  const result = prepare({ ...actor(7), sendingRules: rules }, draft(more), tables, () => null);
   if (result.kind !== 'prepared') throw new Error(result.refusal);
   return result;
 }

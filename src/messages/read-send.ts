@@ -290,6 +290,8 @@ export type Draft = {
   readonly clientData: ClientData | null;
   /** URL for the events of the message; the route finds the endpoint at that host (`findCallback`). */
   readonly callbackUrl?: string;
+  /** True if it answers a STOP, START or HELP: the person gets it whatever they have said. */
+  readonly answersConsent?: boolean;
   /** The caller's decision about the trace of a single message; undefined if not set. */
   readonly caller?: Caller | undefined;
   /** Receipts that the SMPP client requested, and the message id that it received. Null or undefined if it sent over HTTP. */
@@ -353,6 +355,8 @@ export const REFUSALS = {
   opted_out: 'the number has opted out of messages on this channel',
   weekly_cap: 'the person has had as many marketing messages within seven days as the account allows',
   marketing_stopped: 'the person has stopped marketing messages on this channel',
+  stop_suspected: 'the person has probably asked for no more messages: decide on it in the inbox',
+  not_opted_in: 'the person has not agreed to marketing messages on this channel, which the account requires',
 } as const;
 export type Refusal = keyof typeof REFUSALS;
 

@@ -140,9 +140,9 @@ async function previewMessage(
 ): Promise<PreviewOut> {
   const { composed, faults } = await contentOf(db, actor, input);
   const draft = draftOf(input, composed);
-  const isOptedOut = await createConsentCheck(db)(actor, [draft]);
+  const findConsentFault = await createConsentCheck(db, tables.hashOfPerson)(actor, [draft]);
   const windowsOf = await findWindows({ pool: db, tables }, actor, [draft]);
-  const found = examine(actor, draft, tables, isOptedOut, windowsOf);
+  const found = examine(actor, draft, tables, findConsentFault, windowsOf);
   const balance = await findBalance(db, actor);
   const short = balance && !balance.unlimited && (found.priceMicros ?? 0) > balance.availableMicros;
   const refusals: readonly Refusal[] = short ? [...found.refusals, 'no_credit'] : found.refusals;
@@ -237,6 +237,8 @@ const ABOUT: Readonly<Record<Refusal, 'destination' | 'sender' | 'text' | 'credi
   no_credit: 'credit',
   opted_out: 'destination',
   marketing_stopped: 'destination',
+  stop_suspected: 'destination',
+  not_opted_in: 'destination',
   weekly_cap: 'destination',
 };
 

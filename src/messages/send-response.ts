@@ -139,6 +139,8 @@ const REFUSED_CODES: Partial<Record<Refusal, number>> = {
   no_credit: 402,
   opted_out: 403,
   marketing_stopped: 403,
+  stop_suspected: 403,
+  not_opted_in: 403,
   weekly_cap: 403,
 };
 

@@ -40,7 +40,7 @@ import {
   type PartStatuses,
 } from './parts.ts';
 import { repeatLimited } from './limited-marketing.ts';
-import { recordMarketingStops } from './marketing-stops.ts';
+import { recordMarketingStops } from './stops.ts';
 import { type AddressPair, learnAddresses } from './person-aliases.ts';
 import type { MessageRead, StateMove } from './store.ts';
 import * as db from './store.ts';

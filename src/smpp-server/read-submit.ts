@@ -278,6 +278,8 @@ const STATUS_OF_REFUSAL: Readonly<Record<Refusal, number>> = {
   no_credit: OWN_STATUS.no_credit,
   opted_out: OWN_STATUS.opted_out,
   marketing_stopped: OWN_STATUS.opted_out,
+  stop_suspected: OWN_STATUS.opted_out,
+  not_opted_in: OWN_STATUS.opted_out,
 };
 
 /** Returns the command_status of a verdict on one message. */

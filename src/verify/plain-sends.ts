@@ -38,7 +38,7 @@ export function createCodeGuard({ pool, tables, clock }: Deps): GuardCode {
       address: blockOf(draft.userIp),
       userRef: null,
       device: null,
-      micros: examine(actor, draft, tables, () => false).priceMicros ?? 0,
+      micros: examine(actor, draft, tables, () => null).priceMicros ?? 0,
       challengePassed: false,
     };
     await pass(actor, gate);

@@ -213,7 +213,7 @@ async function draftFor(deps: VerifyDeps, actor: Sender, { settings }: Service, 
 /** Returns the price of a message and of those that may follow it, in micros: the cap counts all of them. */
 function costOf({ tables }: VerifyDeps, actor: Sender, draft: Draft): number {
   const hops = [draft, ...(draft.nextChannels ?? []).map((next) => ({ ...draft, template: null, ...next }))];
-  return hops.reduce((sum, hop) => sum + (examine(actor, hop, tables, () => false).priceMicros ?? 0), 0);
+  return hops.reduce((sum, hop) => sum + (examine(actor, hop, tables, () => null).priceMicros ?? 0), 0);
 }
 
 type ForGate = { readonly start: Start; readonly phone: PhoneDetails; readonly micros: number; readonly now: Date };

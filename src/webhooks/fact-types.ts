@@ -64,13 +64,26 @@ const VERIFICATION_FACTS = {
  */
 export const FACTS = {
   'consent.changed': fact(
-    'A person has opted out of your messages, or in again',
+    'What is known about the consent of a person has changed',
     Type.Object({
       phoneNumber,
       channel: channelName(),
-      state: Type.Enum(['OPTED_OUT', 'OPTED_IN'], { type: 'string' }),
+      purpose: Type.String({ description: '`*`: all messages.' }),
+      sender: Type.String({ description: '`*`: every sender.' }),
+      state: Type.Enum(['OPTED_OUT', 'OPTED_IN', 'PENDING', 'UNKNOWN'], { type: 'string' }),
+      source: Type.String(),
     }),
-    { phoneNumber: '+393331234567', channel: 'SMS', state: 'OPTED_OUT' },
+    { phoneNumber: '+393331234567', channel: 'SMS', purpose: '*', sender: '*', state: 'OPTED_OUT', source: 'STOP' },
+  ),
+  'consent.suspected': fact(
+    'A message probably asks for no more messages: marketing to its sender waits for your decision',
+    Type.Object({ messageId: Type.String({ format: 'uuid' }), phoneNumber, channel: channelName() }),
+    { messageId: '01a1fd63-cf7c-7183-929b-000000000011', phoneNumber: '+393331234567', channel: 'SMS' },
+  ),
+  'erasure.done': fact(
+    'A person was erased from the account, as far as it holds their data',
+    Type.Object({ erasureId: Type.String({ format: 'uuid' }), rows: Type.Integer() }),
+    { erasureId: '01a1fd63-cf7c-7183-929b-000000000015', rows: 48 },
   ),
   'campaign.state': fact(
     'A campaign has started, was paused, resumed or cancelled, or has ended',

@@ -15,8 +15,11 @@ import { receiveIntoInbox } from '../../../src/inbox/receive.ts';
 import { inboxRoutes } from '../../../src/inbox/routes.ts';
 import { createHub, type Hub } from '../../../src/inbox/stream.ts';
 import { createAccept } from '../../../src/messages/accept.ts';
+import { consentRoutes } from '../../../src/messages/consent-routes.ts';
+import { consentSettingsRoutes } from '../../../src/messages/consent-settings.ts';
 import { createInboundInbox } from '../../../src/messages/inbound.ts';
 import { insertNumber } from '../../../src/messages/inbound-store.ts';
+import { suspectedRoutes } from '../../../src/messages/suspected.ts';
 import { createAccount, type NewAccount } from '../../../src/operate/account-commands.ts';
 import { insertConnection } from '../../../src/routing/connection-store.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
@@ -114,7 +117,7 @@ async function openServer({ pool, connectionString }: TestDatabase) {
     accept: createAccept({ pool, tables: freeOver(() => [1]), waker, recentMessages: null }),
     answers: createAnswerStore({ pool, secretKey: defaults.secretKey }),
   });
-  const app = serveRoutes([inboxRoutes, contactRoutes], deps);
+  const app = serveRoutes([inboxRoutes, contactRoutes, consentRoutes, consentSettingsRoutes, suspectedRoutes], deps);
   const close = async (): Promise<void> => {
     // Longer than any test: a stream that does not end by itself makes the test fail.
     await closeWithin(app, 120_000);

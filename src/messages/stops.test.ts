@@ -7,7 +7,7 @@ import { createWaker } from '../dispatch/pump.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import { type Accept, createAccept } from './accept.ts';
 import { listOptOutsOf, optIn } from './consent.ts';
-import { applyMarketingChoices } from './marketing-stops.ts';
+import { applyMarketingChoices } from './stops.ts';
 import { insertMessages } from './new-messages.ts';
 import { settleOutcomes } from './settle.ts';
 
@@ -57,7 +57,7 @@ test('a person who stops marketing in WhatsApp gets none there until they resume
 
 test('opting in to the channel ends the stop of its marketing', async () => {
   await choose({ subscribed: false, at: at(1) });
-  await transaction(pool, (tx) => optIn(tx, [{ accountId, phoneNumber: NUMBER, channel: 'WHATSAPP' }]));
+  await transaction(pool, (tx) => optIn(tx, [{ accountId, phoneNumber: NUMBER, channel: 'WHATSAPP', source: 'API' }]));
   expect(await send(true)).toMatchObject({ kind: 'accepted' });
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { consentWordOf } from './consent.ts';
+import { consentWordOf } from './consent-words.ts';
 
 test.each([
   'STOP',

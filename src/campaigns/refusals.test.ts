@@ -1,0 +1,103 @@
+import { fc, test as propertyTest } from '@fast-check/vitest';
+import { expect } from 'vitest';
+import { testDatabase } from '../../test/support/database.ts';
+import { createAccountWithCredit } from '../../test/support/money.ts';
+import { runs } from '../../test/support/runs.ts';
+import { CHANNELS, type Channel, PURPOSES, type Purpose } from '../core/channels.ts';
+import { exec, many, plainArray, sql } from '../core/db/query.ts';
+import { transaction } from '../core/db/transaction.ts';
+import { type ConsentPurpose, type ConsentState, changeConsent, createConsentCheck } from '../messages/consent.ts';
+import { isRefusedSql, orUnknown, refusingSql } from './refusals.ts';
+
+const { pool } = testDatabase();
+
+const SENDERS = ['acme', '4711'] as const;
+const record = fc.record({
+  channel: fc.constantFrom(...CHANNELS),
+  purpose: fc.constantFrom<ConsentPurpose>('*', ...PURPOSES),
+  sender: fc.constantFrom('*', ...SENDERS),
+  state: fc.constantFrom<ConsentState>('OPTED_OUT', 'OPTED_IN', 'PENDING'),
+});
+type Record = typeof record extends fc.Arbitrary<infer R> ? R : never;
+const keyOf = ({ channel, purpose, sender }: Pick<Record, 'channel' | 'purpose' | 'sender'>): string =>
+  `${channel} ${purpose} ${sender}`;
+const world = fc.record({
+  people: fc.array(fc.uniqueArray(record, { maxLength: 5, selector: keyOf }), { minLength: 100, maxLength: 100 }),
+  channel: fc.constantFrom(...CHANNELS),
+  purpose: fc.constantFrom<Purpose>(...PURPOSES),
+  sender: fc.constantFrom(...SENDERS),
+  otpAfterStop: fc.boolean(),
+  requireOptIn: fc.boolean(),
+});
+type World = typeof world extends fc.Arbitrary<infer W> ? W : never;
+
+/**
+ * The rules, read from a table of every key that applies, the most specific first: the first "out" decides, and only
+ * then the first "in".
+ */
+function mayWrite(records: readonly Record[], asked: World & { readonly channel: Channel }): boolean {
+  const { channel, purpose, sender, otpAfterStop, requireOptIn } = asked;
+  const said = new Map(records.map((one) => [keyOf(one), one.state]));
+  const keys = [
+    [purpose, sender],
+    [purpose, '*'],
+    ['*', sender],
+    ['*', '*'],
+  ] as const;
+  const states = keys.map(([p, s]) => ({ p, state: said.get(keyOf({ channel, purpose: p, sender: s })) }));
+  if (states.some(({ p, state }) => state === 'OPTED_OUT' && (p !== '*' || purpose !== 'otp' || !otpAfterStop)))
+    return false;
+  return purpose !== 'marketing' || !requireOptIn || states.some(({ state }) => state === 'OPTED_IN');
+}
+
+propertyTest.prop([world], { numRuns: runs(50) })(
+  'sends, the audience of a campaign and each of its messages decide alike, as the rules do, in 5,000 cases',
+  async (asked) => {
+    const { people, channel, purpose, sender, otpAfterStop, requireOptIn } = asked;
+    const accountId = await createAccountWithCredit(pool, 0);
+    await exec(
+      pool,
+      sql`INSERT INTO consent_settings (account_id, otp_after_stop, require_opt_in)
+          VALUES (${accountId}, ${otpAfterStop}, ${requireOptIn})`,
+    );
+    const numbers = people.map((_, i) => `+39333${1_000_000 + i}`);
+    await transaction(pool, (tx) =>
+      changeConsent(
+        tx,
+        people.flatMap((records, i) =>
+          records.map((one) => ({
+            ...one,
+            accountId,
+            phoneNumber: numbers[i] ?? '',
+            source: 'API' as const,
+            since: null,
+            proof: null,
+          })),
+        ),
+      ),
+    );
+    const expected = people.map((records) => mayWrite(records, asked));
+    const findFault = await createConsentCheck(pool)(
+      { accountId, hasOptOuts: true },
+      numbers.map((destination) => ({ channel, destination })),
+    );
+    expect(numbers.map((number) => findFault(channel, number, { purpose, sender }) === null)).toEqual(expected);
+    const refusals = {
+      accountId,
+      purpose,
+      defaultPurpose: null,
+      otpAfterStop,
+      requireOptIn,
+      hasMarketing: false,
+      senderOf: () => sender,
+    };
+    const rows = await many<{ planned: boolean; made: boolean }>(
+      pool,
+      sql`SELECT NOT ${orUnknown(sql`o.refused`, refusals, channel)} AS planned,
+                 NOT ${isRefusedSql(refusals, channel, sql`u.number`)} AS made
+          FROM unnest(${plainArray(numbers)}::text[]) WITH ORDINALITY AS u (number, n)
+          LEFT JOIN (${refusingSql(refusals, channel)}) AS o ON o.person = u.number ORDER BY u.n`,
+    );
+    expect(rows).toEqual(expected.map((may) => ({ planned: may, made: may })));
+  },
+);

@@ -1,0 +1,113 @@
+import type { Channel, Purpose } from '../core/channels.ts';
+import { as, columns, type Db, one, type RowOf, raw, type Sql, sql } from '../core/db/query.ts';
+import { IS_HELD, senderKey } from '../messages/consent.ts';
+import { poolNameOf } from '../routing/sender-rules.ts';
+import { hasMarketing } from '../templates/store.ts';
+
+const RULES = columns({
+  defaultPurpose: as<Purpose | null>('a.default_purpose'),
+  otpAfterStop: as<boolean>('coalesce(s.otp_after_stop, false)'),
+  requireOptIn: as<boolean>('coalesce(s.require_opt_in, false)'),
+});
+
+/** What decides which recipients of a campaign must not get it. */
+export type Refusals = RowOf<typeof RULES> & {
+  readonly accountId: number;
+  readonly purpose: Purpose | null;
+  /** True if WhatsApp takes the template for marketing. */
+  readonly hasMarketing: boolean;
+  /** The sender on each channel; null: chosen for each message. */
+  readonly senderOf: (channel: Channel) => string | null;
+};
+
+type Planned = {
+  readonly purpose?: Purpose | null;
+  readonly smsSender?: string | null;
+  readonly rcsAgentId?: string | null;
+  readonly whatsappTemplateId: string | null;
+  readonly whatsappPhoneNumberId: string | null;
+};
+
+/** Loads what decides which recipients of a campaign must not get it. */
+export async function loadRefusals(
+  db: Db,
+  { accountId, campaign }: { accountId: number; campaign: Planned },
+): Promise<Refusals> {
+  const rules = await one(
+    db,
+    sql`SELECT ${RULES} FROM account a LEFT JOIN consent_settings s ON s.account_id = a.id WHERE a.id = ${accountId}`,
+  );
+  const { smsSender: SMS, rcsAgentId: RCS, whatsappPhoneNumberId: WHATSAPP } = campaign;
+  const senders = { SMS, RCS, WHATSAPP };
+  return {
+    ...rules,
+    accountId,
+    purpose: campaign.purpose ?? rules.defaultPurpose,
+    hasMarketing: await hasMarketing(db, { accountId, templateId: campaign.whatsappTemplateId }),
+    senderOf(channel) {
+      const sender = senders[channel] ?? '';
+      return sender === '' || poolNameOf(sender) !== null ? null : senderKey(sender);
+    },
+  };
+}
+
+const isMarketing = ({ purpose, hasMarketing: isTemplate }: Refusals, channel: Channel): boolean =>
+  purpose === 'marketing' || (channel === 'WHATSAPP' && isTemplate);
+
+/** The purposes whose records decide on a channel. */
+function purposesOf(refusals: Refusals, channel: Channel): readonly string[] {
+  const { purpose, otpAfterStop } = refusals;
+  const all = purpose === 'otp' && otpAfterStop ? [] : ['*'];
+  return [
+    ...new Set([
+      ...all,
+      ...(purpose === null ? [] : [purpose]),
+      ...(isMarketing(refusals, channel) ? ['marketing'] : []),
+    ]),
+  ];
+}
+
+/** True if a recipient about whom nothing is known must not get the campaign on a channel. */
+const refusesUnknown = (refusals: Refusals, channel: Channel): boolean =>
+  refusals.requireOptIn && isMarketing(refusals, channel);
+
+/**
+ * A condition on the rows of `consent`: they decide about the campaign on a channel. Where each message has another
+ * sender, a record of any of them decides.
+ */
+function decides(refusals: Refusals, channel: Channel): Sql {
+  const sender = refusals.senderOf(channel);
+  return sql`account_id = ${refusals.accountId} AND channel = ${channel}
+    AND purpose = ANY(${purposesOf(refusals, channel)}::text[])
+    ${sender === null ? sql`` : sql`AND sender IN ('*', ${sender})`}
+    ${refusesUnknown(refusals, channel) ? sql`` : sql`AND state = 'OPTED_OUT'`}`;
+}
+
+const isOut = (refusals: Refusals, channel: Channel): Sql => sql`bool_or(state = 'OPTED_OUT')
+  ${refusesUnknown(refusals, channel) ? sql`OR NOT bool_or(state = 'OPTED_IN')` : sql``}`;
+
+/** A SELECT of `person, refused`, each person once: those about whom something is known. */
+export const refusingSql = (refusals: Refusals, channel: Channel): Sql =>
+  sql`SELECT person, ${isOut(refusals, channel)} AS refused FROM (${statesSql(refusals, channel)}) AS said GROUP BY person`;
+
+/** A SELECT of `person, state`: what decides about persons. A wish that nobody has decided on counts as an opt-out. */
+const statesSql = (refusals: Refusals, channel: Channel): Sql => sql`
+  SELECT person, state FROM consent WHERE ${decides(refusals, channel)}
+  ${
+    isMarketing(refusals, channel)
+      ? sql`UNION ALL SELECT c.person, 'OPTED_OUT' FROM suspected_opt_out c
+            WHERE c.account_id = ${refusals.accountId} AND c.channel = ${channel} AND ${IS_HELD}`
+      : sql``
+  }`;
+
+/** An expression: `refused`, or for persons without one whether they refuse. */
+export const orUnknown = (refused: Sql, refusals: Refusals, channel: Channel): Sql =>
+  sql`coalesce(${refused}, ${raw(String(refusesUnknown(refusals, channel)))})`;
+
+/** An expression: true if a number refuses the campaign on a channel. */
+export const isRefusedSql = (refusals: Refusals, channel: Channel, number: Sql): Sql =>
+  orUnknown(
+    sql`(SELECT ${isOut(refusals, channel)} FROM (${statesSql(refusals, channel)}) AS said WHERE person = person_of(${number}))`,
+    refusals,
+    channel,
+  );

@@ -1,0 +1,48 @@
+import { createHmac } from 'node:crypto';
+import { bytea, insertRows, bigint } from '../core/db/columns.ts';
+import { type Db, exec, many, sql } from '../core/db/query.ts';
+import { personOf } from '../core/phone.ts';
+import type { SecretKey } from '../core/secrets.ts';
+
+type Person = { readonly accountId: number; readonly phoneNumber: string };
+
+/** Returns what is kept of an erased person: a hash that nobody can make without the secret key of the installation. */
+export type HashOfPerson = (person: Person) => Buffer;
+
+export const createPersonHash =
+  (key: SecretKey): HashOfPerson =>
+  ({ accountId, phoneNumber }) =>
+    createHmac('sha256', key.bytes)
+      .update(`erased person ${accountId} ${personOf(phoneNumber)}`)
+      .digest();
+
+/** Records that persons are erased: from the commit on, they are not written to. */
+export const insertErased = (
+  tx: Db,
+  rows: readonly { readonly accountId: number; readonly hash: Buffer }[],
+): Promise<number> =>
+  exec(tx, sql`${insertRows('erased_person', rows, { accountId: bigint, hash: bytea })} ON CONFLICT DO NOTHING`);
+
+/** Returns those of these numbers of an account whose persons are erased. */
+export async function findErased(
+  db: Db,
+  hashOf: HashOfPerson | undefined,
+  { accountId, numbers }: { readonly accountId: number; readonly numbers: readonly string[] },
+): Promise<ReadonlySet<string>> {
+  if (hashOf === undefined || numbers.length === 0) return new Set();
+  const known = await many<{ known: boolean }>(
+    db,
+    sql`SELECT EXISTS (SELECT FROM erased_person WHERE account_id = ${accountId}) AS known`,
+  );
+  if (!known[0]?.known) return new Set();
+  const byHash = new Map(
+    numbers.map((phoneNumber) => [hashOf({ accountId, phoneNumber }).toString('hex'), phoneNumber]),
+  );
+  const found = await many<{ hash: string }>(
+    db,
+    sql`SELECT encode(hash, 'hex') AS hash FROM erased_person
+        WHERE account_id = ${accountId}
+          AND hash = ANY(ARRAY(SELECT decode(h, 'hex') FROM unnest(${[...byHash.keys()]}::text[]) AS h))`,
+  );
+  return new Set(found.flatMap(({ hash }) => byHash.get(hash) ?? []));
+}

@@ -1,0 +1,205 @@
+import { claimBook, updateContactCount } from '../contacts/limits.ts';
+import { removeFromAllLists } from '../contacts/list-members.ts';
+import { as, columns, type Db, exec, many, plainArray, type Sql, sql, textArray } from '../core/db/query.ts';
+import { insertRemovals } from '../core/storage.ts';
+import { claimInboxes } from '../inbox/store.ts';
+
+/** A person with all their addresses: numbers in E.164 and user ids. */
+type Person = { readonly accountId: number; readonly addresses: readonly string[] };
+
+/** What is found of a person before anything is erased. */
+type Found = {
+  readonly accountId: number;
+  /** All spellings of the numbers with a plus, and the user ids. */
+  readonly forms: readonly string[];
+  /** The same without a plus, as carriers write them. */
+  readonly bare: readonly string[];
+  readonly messageIds: readonly string[];
+  readonly inboundIds: readonly string[];
+  readonly chatIds: readonly string[];
+  readonly contactIds: readonly number[];
+  /** Values that no stored text of the account may contain: numbers, and the name, email address and texts. */
+  readonly traces: readonly string[];
+};
+
+/**
+ * Erases a person from all tables of an account, in the caller's transaction. Amounts, states and times of messages
+ * stay, without number and content. Returns the number of rows by table. Only this file and the retention touch rows of
+ * all features: what is erased should be readable in one place.
+ */
+export async function erasePerson(tx: Db, person: Person): Promise<Readonly<Record<string, number>>> {
+  const { accountId } = person;
+  await claimInboxes(tx, { accountIds: [accountId] });
+  const found = await findAll(tx, person);
+  const counts: Record<string, number> = {};
+  const { contactIds } = found;
+  if (contactIds.length > 0) {
+    await claimBook(tx, { accountId, to: 'change' });
+    await removeFromAllLists(tx, accountId, { ids: contactIds });
+    await updateContactCount(tx, { accountId, by: -contactIds.length });
+  }
+  counts['media'] = await eraseMedia(tx, found);
+  for (const [table, statement] of statementsFor(found)) {
+    const rows = await exec(tx, statement);
+    if (rows > 0) counts[table] = (counts[table] ?? 0) + rows;
+  }
+  if (counts['media'] === 0) delete counts['media'];
+  return counts;
+}
+
+const ID = columns({ id: as<string>('id') });
+
+async function findAll(tx: Db, { accountId, addresses }: Person): Promise<Found> {
+  const list = async (query: Sql): Promise<string[]> => (await many<{ id: string }>(tx, query)).map(({ id }) => id);
+  const forms = await list(
+    sql`SELECT DISTINCT f AS id FROM unnest(${textArray(addresses)}::text[]) AS a, unnest(number_forms(a) || a) AS f`,
+  );
+  const bare = forms.map((form) => form.replace(/^\+/, ''));
+  const written = textArray([...forms, ...bare]);
+  const messageIds = await list(
+    sql`SELECT ${ID} FROM message WHERE account_id = ${accountId} AND destination = ANY(${written}::text[])`,
+  );
+  const inboundIds = await list(
+    sql`SELECT ${ID} FROM inbound_message WHERE account_id = ${accountId} AND source = ANY(${written}::text[])`,
+  );
+  const persons = textArray(addresses);
+  const chatIds = await list(
+    sql`SELECT chat_id AS id FROM conversation WHERE account_id = ${accountId} AND person = ANY(${persons}::text[])`,
+  );
+  const contacts = await many<{ id: number; traces: string[] }>(
+    tx,
+    sql`SELECT id, array_remove(ARRAY[email, CASE WHEN length(full_name) > 5 THEN full_name END], NULL) AS traces
+        FROM contact WHERE account_id = ${accountId} AND person = ANY(${persons}::text[])`,
+  );
+  return {
+    accountId,
+    forms,
+    bare,
+    messageIds,
+    inboundIds,
+    chatIds,
+    contactIds: contacts.map(({ id }) => id),
+    traces: [...bare, ...contacts.flatMap(({ traces }) => traces)],
+  };
+}
+
+/** Deletes the files that the person sent. */
+async function eraseMedia(tx: Db, { accountId, inboundIds }: Found): Promise<number> {
+  const gone = await many<{ fileKey: string; thumbnailKey: string | null }>(
+    tx,
+    sql`DELETE FROM media WHERE account_id = ${accountId} AND media_key = ANY(${textArray(inboundIds)}::text[])
+        RETURNING file_key AS "fileKey", thumbnail_key AS "thumbnailKey"`,
+  );
+  const keys = gone.flatMap(({ fileKey, thumbnailKey }) => [fileKey, ...(thumbnailKey === null ? [] : [thumbnailKey])]);
+  await insertRemovals(tx, { accountId, keys, afterSeconds: 0 });
+  return gone.length;
+}
+
+/** Lists the statements that erase what was found, by the table that they change. */
+function statementsFor(found: Found): readonly (readonly [table: string, statement: Sql])[] {
+  const { accountId } = found;
+  const forms = sql`ANY(${textArray(found.forms)}::text[])`;
+  const written = sql`ANY(${textArray([...found.forms, ...found.bare])}::text[])`;
+  const messages = sql`ANY(${textArray(found.messageIds)}::uuid[])`;
+  const all = sql`ANY(${textArray([...found.messageIds, ...found.inboundIds])}::uuid[])`;
+  const chats = sql`ANY(${textArray(found.chatIds)}::uuid[])`;
+  const contacts = sql`ANY(${plainArray(found.contactIds)}::bigint[])`;
+  const own = sql`account_id = ${accountId}`;
+  const persons = sql`ANY(ARRAY(SELECT person_of(f) FROM unnest(${textArray(found.forms)}::text[]) AS f))`;
+  const holds = (column: Sql): Sql =>
+    sql`EXISTS (SELECT FROM unnest(${textArray(found.traces)}::text[]) AS t WHERE position(t IN ${column}) > 0)`;
+  const isTheirs = (number: Sql): Sql => sql`regexp_replace(${number}, '[^0-9A-Za-z.]', '', 'g') = ${written}`;
+  return [
+    [
+      'message',
+      sql`UPDATE message SET destination = '', body = '', content = NULL, udh = NULL, binary_body = NULL, client_id = NULL,
+            tlvs = NULL, client_data = NULL WHERE ${own} AND id = ${messages}`,
+    ],
+    [
+      'message_state',
+      sql`UPDATE message_state SET error_text = NULL, receipt_text = NULL
+          WHERE ${own} AND id = ${messages} AND (error_text IS NOT NULL OR receipt_text IS NOT NULL)`,
+    ],
+    ['message_event', sql`DELETE FROM message_event WHERE ${own} AND message_id = ${messages}`],
+    ['message_part', sql`UPDATE message_part SET receipt_text = NULL WHERE ${own} AND message_id = ${messages}`],
+    ['message_fallback', sql`DELETE FROM message_fallback WHERE ${own} AND message_id = ${messages}`],
+    ['client_message_id', sql`DELETE FROM client_message_id WHERE ${own} AND message_id = ${messages}`],
+    ['unknown_outcome', sql`UPDATE unknown_outcome SET destination = '' WHERE ${own} AND message_id = ${messages}`],
+    ['smpp_receipt', sql`DELETE FROM smpp_receipt WHERE ${own} AND message_id = ${messages}`],
+    ['smpp_outbox', sql`DELETE FROM smpp_outbox WHERE ${own} AND message_id = ${all}`],
+    ['bulk_request', sql`DELETE FROM bulk_request WHERE ${own} AND ${holds(sql`results::text`)}`],
+    ['inbound_message', sql`DELETE FROM inbound_message WHERE ${own} AND source = ${written}`],
+    ['inbound_part', sql`DELETE FROM inbound_part WHERE source = ${written}`],
+    ['inbox_watch', sql`DELETE FROM inbox_watch WHERE ${own} AND chat_id = ${chats}`],
+    ['inbox_event', sql`DELETE FROM inbox_event WHERE ${own} AND chat_id = ${chats}`],
+    ['inbox_note', sql`DELETE FROM inbox_note WHERE ${own} AND chat_id = ${chats}`],
+    ['inbox_message', sql`DELETE FROM inbox_message WHERE ${own} AND chat_id = ${chats}`],
+    ['conversation_label', sql`DELETE FROM conversation_label WHERE ${own} AND chat_id = ${chats}`],
+    ['conversation', sql`DELETE FROM conversation WHERE ${own} AND chat_id = ${chats}`],
+    ['contact_activity', sql`DELETE FROM contact_activity WHERE ${own} AND contact_id = ${contacts}`],
+    ['contact', sql`DELETE FROM contact WHERE ${own} AND id = ${contacts}`],
+    [
+      'campaign_recipient',
+      sql`UPDATE campaign_recipient SET destination = 'erased ' || gen_random_uuid(), contact_id = NULL
+          WHERE ${own} AND destination = ${forms}`,
+    ],
+    [
+      'campaign',
+      sql`UPDATE campaign SET
+            destinations = ARRAY(SELECT d FROM unnest(destinations) AS d WHERE NOT ${isTheirs(sql`d`)}),
+            (numbers, number_countries, number_channels) = (
+              SELECT coalesce(array_agg(n ORDER BY i), '{}'), coalesce(array_agg(c ORDER BY i), '{}'),
+                coalesce(array_agg(h ORDER BY i), '{}')
+              FROM unnest(numbers, number_countries, number_channels) WITH ORDINALITY AS u (n, c, h, i)
+              WHERE NOT n = ${forms})
+          WHERE ${own} AND numbers && ${textArray(found.forms)}::text[]`,
+    ],
+    ['campaign_draft', sql`DELETE FROM campaign_draft WHERE ${own} AND ${holds(sql`content::text`)}`],
+    ['sticky_sender', sql`DELETE FROM sticky_sender WHERE ${own} AND destination = ${forms}`],
+    ['marketing_week', sql`DELETE FROM marketing_week WHERE ${own} AND person = ${persons}`],
+    ['keyword_count', sql`DELETE FROM keyword_count WHERE ${own} AND person = ${persons}`],
+    ['consent_answer', sql`DELETE FROM consent_answer WHERE ${own} AND person = ${persons}`],
+    ['suspected_opt_out', sql`DELETE FROM suspected_opt_out WHERE ${own} AND person = ${persons}`],
+    ['consent', sql`DELETE FROM consent WHERE ${own} AND person = ${persons}`],
+    ['consent_change', sql`DELETE FROM consent_change WHERE ${own} AND person = ${persons}`],
+    ['person_alias', sql`DELETE FROM person_alias WHERE ${own} AND (alias = ${persons} OR person = ${persons})`],
+    [
+      'webhook_delivery',
+      sql`DELETE FROM webhook_delivery WHERE ${own} AND (message_id = ${all} OR ${holds(sql`data::text`)})`,
+    ],
+    ['webhook_outbox', sql`DELETE FROM webhook_outbox WHERE ${own} AND ${holds(sql`data::text`)}`],
+    ['webhook_published', sql`DELETE FROM webhook_published WHERE ${own} AND ${holds(sql`data::text`)}`],
+    ['contact_import_reject', sql`DELETE FROM contact_import_reject WHERE ${own} AND ${holds(sql`cells::text`)}`],
+    ['contact_import', sql`UPDATE contact_import SET preview = '[]' WHERE ${own} AND ${holds(sql`preview::text`)}`],
+    [
+      'verification_code',
+      sql`DELETE FROM verification_code c USING verification v
+          WHERE c.account_id = ${accountId} AND v.account_id = ${accountId} AND v.id = c.verification_id
+            AND v.person = ${persons}`,
+    ],
+    [
+      'verification_message',
+      sql`DELETE FROM verification_message WHERE ${own} AND verification_id IN (
+            SELECT id FROM verification WHERE ${own} AND person = ${persons})`,
+    ],
+    ['verification', sql`DELETE FROM verification WHERE ${own} AND person = ${persons}`],
+    ['verify_decision', sql`DELETE FROM verify_decision WHERE ${own} AND number = ${written}`],
+    ['verify_number', sql`DELETE FROM verify_number WHERE ${own} AND person = ${persons}`],
+    ['verify_counter', sql`DELETE FROM verify_counter WHERE ${own} AND ${holds(sql`key`)}`],
+    ['job', sql`DELETE FROM job WHERE ${own} AND kind <> 'person.erasure' AND ${holds(sql`payload::text`)}`],
+    [
+      'audit_entry',
+      sql`UPDATE audit_entry SET subject = CASE WHEN ${holds(sql`subject`)} THEN 'erased' ELSE subject END,
+            detail = CASE WHEN ${holds(sql`detail::text`)} THEN '{}' ELSE detail END
+          WHERE ${own} AND (${holds(sql`subject`)} OR ${holds(sql`detail::text`)})`,
+    ],
+    // Files that may hold the person: they can be made again.
+    ['export', sql`UPDATE export SET expires_at = now() WHERE ${own} AND status = 'COMPLETED' AND expires_at > now()`],
+    ['contact_upload_part', sql`DELETE FROM contact_upload_part WHERE ${own}`],
+    ['contact_upload', sql`DELETE FROM contact_upload WHERE ${own}`],
+    ['receipt_unmatched', sql`DELETE FROM receipt_unmatched WHERE ${holds(sql`receipt::text`)}`],
+    ['unclaimed_callback', sql`DELETE FROM unclaimed_callback WHERE ${holds(sql`content::text`)}`],
+    ['portfolio_person', sql`DELETE FROM portfolio_person WHERE person = ${persons}`],
+    ['number_network', sql`DELETE FROM number_network WHERE number = ${written}`],
+  ];
+}

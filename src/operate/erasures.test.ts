@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { actor, draft, freeOver } from '../../test/support/drafts.ts';
+import { openTestInbox, type TestInbox } from '../../test/support/http/inbox.ts';
+import { serveRoutes } from '../../test/support/http/routes.ts';
+import { runJobs } from '../../test/support/jobs.ts';
+import type { App } from '../core/http/app.ts';
+import { many, one, raw, sql } from '../core/db/query.ts';
+import { createWaker } from '../dispatch/pump.ts';
+import { type Accept, createAccept } from '../messages/accept.ts';
+import { createPersonHash } from '../messages/erased.ts';
+import { erasureRoutes, personErasure } from './erasures.ts';
+
+const PG = '/api/partner-gateway/v1';
+const ZOE = '+393331234567';
+const OTHER = '+393331234568';
+const TRACES = ['3331234567', 'Quillfeather', 'zanzibar', Buffer.from('zanzibar').toString('hex')];
+
+let inbox: TestInbox;
+let app: App;
+let accept: Accept;
+beforeAll(async () => {
+  inbox = await openTestInbox();
+  const { pool } = inbox.database;
+  app = serveRoutes([erasureRoutes], inbox.deps);
+  const tables = { ...freeOver(() => [1]), hashOfPerson: createPersonHash(inbox.deps.secretKey) };
+  accept = createAccept({ pool, tables, waker: { ...createWaker(pool), wake: () => undefined }, recentMessages: null });
+});
+afterAll(async () => {
+  await app.close();
+  await inbox[Symbol.asyncDispose]();
+});
+
+async function call(on: App, method: 'GET' | 'POST' | 'PUT', path: string, body?: object) {
+  const answer = await on.inject({
+    method,
+    url: `${PG}${path}`,
+    headers: { 'x-api-key': inbox.account.apiKey, ...(body && { 'content-type': 'application/json' }) },
+    ...(body && { payload: JSON.stringify(body) }),
+  });
+  return { status: answer.statusCode, body: answer.json() };
+}
+
+const send = async (destination: string, accountId = inbox.account.accountId) => {
+  const by = { ...actor(accountId), hasOptOuts: true };
+  const verdict = await accept.one(by, draft({ destination, body: 'Hello from zanzibar' }));
+  return verdict.kind === 'refused' ? verdict.refusal : verdict.kind;
+};
+
+/** Erases a person, and returns the end of it. */
+async function erase(body: object) {
+  const { pool } = inbox.database;
+  const { erasureId } = (await call(app, 'POST', '/privacy/erasures', body)).body;
+  await runJobs(pool, personErasure.using({ pool, secretKey: inbox.deps.secretKey }));
+  return (await call(app, 'GET', `/privacy/erasures/${erasureId}`)).body;
+}
+
+/** Counts the rows of each table of the database in which one of the texts occurs, in any column. */
+async function search(texts: readonly string[]): Promise<Readonly<Record<string, number>>> {
+  const { pool } = inbox.database;
+  const tables = await many<{ name: string }>(
+    pool,
+    sql`SELECT relname AS name FROM pg_class
+        WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition`,
+  );
+  const found: Record<string, number> = {};
+  for (const { name } of tables) {
+    const { rows } = await one<{ rows: number }>(
+      pool,
+      sql`SELECT count(*)::int AS rows FROM ${raw(`"${name}"`)} AS t
+          WHERE EXISTS (SELECT FROM unnest(${[...texts]}::text[]) AS n WHERE position(n IN t::text) > 0)`,
+    );
+    if (rows > 0) found[name] = rows;
+  }
+  return found;
+}
+
+test('an erased person is in no table, is not written to again, and others are untouched', async () => {
+  const { accountId } = inbox.account;
+  const contact = { phoneNumber: ZOE, fullName: 'Zoe Quillfeather', email: 'zoe@quillfeather.example' };
+  expect((await call(inbox.app, 'POST', '/contacts', contact)).status).toBe(201);
+  const consent = { to: ZOE, channel: '*', purpose: 'marketing', state: 'OPTED_IN', proof: { text: 'zanzibar' } };
+  await call(inbox.app, 'PUT', '/consents', { consents: [consent] });
+  expect([await send(ZOE), await send(OTHER)]).toEqual(['accepted', 'accepted']);
+  await inbox.write('Where is zanzibar?', { from: ZOE.slice(1) });
+  await inbox.write("Don't text me from zanzibar", { from: ZOE.slice(1) });
+  const before = await search(TRACES);
+  expect(Object.keys(before)).toEqual(
+    expect.arrayContaining(['contact', 'consent', 'consent_change', 'conversation', 'inbound_message', 'message']),
+  );
+
+  const tried = await erase({ to: ZOE, dryRun: true });
+  expect(tried).toMatchObject({
+    state: 'DONE',
+    dryRun: true,
+    counts: { contact: 1, conversation: 1, inbound_message: 2 },
+  });
+  expect(await search(TRACES)).toEqual(before);
+  expect(await send(ZOE)).toBe('accepted');
+
+  const erased = await erase({ to: '0039 333 123 4567' });
+  expect(erased).toMatchObject({ state: 'DONE', dryRun: false, counts: { contact: 1, conversation: 1, message: 2 } });
+  expect(await search(['3331234567', 'Quillfeather'])).toEqual({});
+  const { texts } = await one<{ texts: string[] }>(
+    inbox.database.pool,
+    sql`SELECT array_agg(destination || ' ' || body) AS texts FROM message
+        WHERE account_id = ${accountId} AND position('zanzibar' IN body) > 0`,
+  );
+  expect(texts).toEqual([`${OTHER} Hello from zanzibar`]);
+  expect([await send(ZOE), await send(OTHER)]).toEqual(['opted_out', 'accepted']);
+  const { waiting } = await one<{ waiting: string[] }>(
+    inbox.database.pool,
+    sql`SELECT array_agg(m.destination) AS waiting FROM dispatch_chunk d, unnest(d.ids) AS i JOIN message m ON m.id = i
+        WHERE NOT coalesce(i = ANY(d.withdrawn), false)`,
+  );
+  expect(new Set(waiting)).toEqual(new Set([OTHER]));
+  expect((await erase({ to: ZOE })).counts).toEqual({});
+});
+
+test.each([[{}], [{ to: ZOE, contactId: 1 }], [{ to: 'nobody' }]])('%j is rejected', async (body) => {
+  expect((await call(app, 'POST', '/privacy/erasures', body)).status).toBe(400);
+});

@@ -1,0 +1,230 @@
+import type { Pool } from 'pg';
+import { type Static, Type } from 'typebox';
+import { updateHasOptOuts } from '../accounts/accounts.ts';
+import { recordAudit } from '../accounts/audit.ts';
+import type { Actor } from '../core/actor.ts';
+import { as, columns, type Db, exec, many, maybeOne, type RowOf, sql } from '../core/db/query.ts';
+import { setStatementTimeoutMinutes, tenant, transaction } from '../core/db/transaction.ts';
+import { AppError, invalidFields } from '../core/errors.ts';
+import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
+import { requireScope } from '../core/http/auth.ts';
+import { idempotentTx } from '../core/http/idempotency.ts';
+import { newId } from '../core/ids.ts';
+import { job } from '../core/jobs.ts';
+import { isUserId, MAX_USER_ID_LENGTH, NUMBER_FAULTS, personOf, readNumber } from '../core/phone.ts';
+import { id as idSchema, instant, orNull } from '../core/schema.ts';
+import type { SecretKey } from '../core/secrets.ts';
+import { SECOND_MS } from '../core/time.ts';
+import { findContact } from '../contacts/store.ts';
+import { cancelMessages } from '../messages/cancellation.ts';
+import { createPersonHash, insertErased } from '../messages/erased.ts';
+import { publishFacts } from '../webhooks/outbox.ts';
+import { erasePerson } from './erase-person.ts';
+
+const ErasureIn = Type.Object({
+  to: Type.Optional(
+    Type.String({ maxLength: MAX_USER_ID_LENGTH, description: 'The number with its country code, or a user ID.' }),
+  ),
+  contactId: Type.Optional(idSchema()),
+  dryRun: Type.Optional(Type.Boolean({ description: 'Counts what would be erased, and erases nothing.' })),
+});
+const ErasureOut = Type.Object({
+  erasureId: Type.String({ format: 'uuid' }),
+  state: Type.Enum(['QUEUED', 'DONE'], { type: 'string' }),
+  dryRun: Type.Boolean(),
+  counts: orNull(
+    Type.Record(Type.String(), Type.Integer(), { description: 'Rows by table that were deleted or cleared.' }),
+  ),
+  createdAt: instant(),
+  doneAt: orNull(instant()),
+});
+
+const PATH = '/api/partner-gateway/v1/privacy/erasures';
+const tags = ['Contacts'];
+
+/** Registers the routes that erase a person. */
+export function erasureRoutes(app: App, deps: PlatformDeps): void {
+  const { pool } = deps;
+  const onRequest = requireScope('keys');
+
+  app.post(PATH, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'erasePerson',
+      summary: 'Erase a person from the account',
+      description:
+        'Waiting messages to the person are withdrawn first. A keyed hash of the number stays, so that the person is not ' +
+        'written to again; amounts stay without the number. It cannot be undone. Repeating it does no harm.',
+      body: withExamples(ErasureIn, { to: '+393331239999', dryRun: true }),
+      response: { 202: ErasureOut },
+    },
+    handler: idempotentTx(deps, 202, async ({ actor, body }, tx) => {
+      const addresses = await addressesOf(tx, actor, body);
+      const dryRun = body.dryRun ?? false;
+      const erasureId = newId();
+      await insertErasure(tx, { accountId: actor.accountId, erasureId, dryRun });
+      await personErasure.add(tx, { accountId: actor.accountId, key: null, payload: { erasureId, dryRun, addresses } });
+      await recordAudit(tx, actor, { action: 'person.erase', subject: `erasure:${erasureId}`, detail: { dryRun } });
+      const row = await findErasure(tx, { accountId: actor.accountId, erasureId });
+      if (!row) throw new AppError('unavailable');
+      return toErasureOut(row);
+    }),
+  });
+
+  app.get(`${PATH}/:erasureId`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'findErasure',
+      summary: 'Get the state of an erasure, and what it erased',
+      params: Type.Object({ erasureId: Type.String({ format: 'uuid' }) }),
+      response: { 200: ErasureOut },
+    },
+    handler: async ({ actor, params }) => {
+      const row = await findErasure(tenant(pool, actor), { accountId: actor.accountId, ...params });
+      if (!row) throw new AppError('not_found');
+      return toErasureOut(row);
+    },
+  });
+}
+
+/** Returns all addresses of the named person. Errors: 400, or 404 for a contact that does not exist. */
+async function addressesOf(
+  tx: Db,
+  { accountId, numberRules }: Actor,
+  { to, contactId }: Static<typeof ErasureIn>,
+): Promise<string[]> {
+  if ((to === undefined) === (contactId === undefined))
+    throw invalidFields(['to', 'contactId'].map((field) => ({ field, message: 'exactly one of them is required' })));
+  const named = to ?? (await phoneNumberOf(tx, accountId, contactId ?? 0));
+  const read = isUserId(named) ? { e164: named } : readNumber(named, numberRules);
+  if ('fault' in read) throw invalidFields([{ field: 'to', message: NUMBER_FAULTS[read.fault] }]);
+  const person = personOf(read.e164);
+  const others = await many<{ other: string }>(
+    tx,
+    sql`SELECT o AS other FROM other_addresses(${accountId}, ${person}) AS o`,
+  );
+  return [person, ...others.map(({ other }) => other)];
+}
+
+async function phoneNumberOf(tx: Db, accountId: number, contactId: number): Promise<string> {
+  const contact = await findContact(tx, { accountId, id: contactId });
+  if (!contact) throw new AppError('not_found');
+  if (contact.phoneNumber === null)
+    throw invalidFields([{ field: 'contactId', message: 'has no number: delete the contact instead' }]);
+  return contact.phoneNumber;
+}
+
+type Erasure = { readonly erasureId: string; readonly dryRun: boolean; readonly addresses: readonly string[] };
+export type ErasureDeps = { readonly pool: Pool; readonly secretKey: SecretKey };
+
+/** Wait for messages that a carrier is taking right now. */
+const IN_FLIGHT_MS = 5 * SECOND_MS;
+/** After an hour, a message without an outcome is one that a crash has lost. */
+const MAX_WAITS = 720;
+const MAX_MINUTES = 30;
+
+/**
+ * Erasures. The person is not written to from the first step on; then what waits is withdrawn, and all the rest is
+ * erased in the transaction that ends the job. A dry run does the same and is undone.
+ */
+export const personErasure = job<Erasure, ErasureDeps>(
+  'person.erasure',
+  { concurrency: 1 },
+  async ({ pool, secretKey }, { accountId, payload: { erasureId, dryRun, addresses }, tries, end }) => {
+    const hashOf = createPersonHash(secretKey);
+    if (!dryRun) {
+      const hashes = addresses.map((phoneNumber) => ({ accountId, hash: hashOf({ accountId, phoneNumber }) }));
+      await transaction(pool, async (tx) => {
+        await insertErased(tx, hashes);
+        await updateHasOptOuts(tx, { accountIds: [accountId] });
+      });
+      const isInFlight = await hasMessageInFlight(pool, { accountId, addresses });
+      if (isInFlight && tries < MAX_WAITS) return { kind: 'retry', inMs: IN_FLIGHT_MS };
+    }
+    const counts = await countOrErase(pool, dryRun, async (tx) => {
+      await setStatementTimeoutMinutes(tx, MAX_MINUTES);
+      return erasePerson(tx, { accountId, addresses });
+    });
+    await transaction(pool, async (tx) => {
+      if (!(await end(tx))) return;
+      await updateErasure(tx, { accountId, erasureId, counts });
+      const rows = Object.values(counts).reduce((sum, count) => sum + count, 0);
+      if (!dryRun)
+        await publishFacts(tx, [{ accountId, type: 'erasure.done', about: erasureId, data: { erasureId, rows } }]);
+    });
+    return undefined;
+  },
+);
+
+const UNDO = new Error('a dry run is undone');
+
+type Counts = Readonly<Record<string, number>>;
+
+/** Runs the work in a transaction, which a dry run undoes. */
+async function countOrErase(pool: Pool, dryRun: boolean, work: (tx: Db) => Promise<Counts>): Promise<Counts> {
+  let counts: Counts = {};
+  try {
+    await transaction(pool, async (tx) => {
+      counts = await work(tx);
+      if (dryRun) throw UNDO;
+    });
+  } catch (error) {
+    if (error !== UNDO) throw error;
+  }
+  return counts;
+}
+
+/** Withdraws the waiting messages of a person. Returns true while a carrier is taking one. */
+async function hasMessageInFlight(
+  pool: Pool,
+  { accountId, addresses }: { readonly accountId: number; readonly addresses: readonly string[] },
+): Promise<boolean> {
+  const waiting = await many<{ id: string }>(
+    pool,
+    sql`SELECT m.id FROM message m LEFT JOIN message_state s ON s.account_id = m.account_id AND s.id = m.id
+        WHERE m.account_id = ${accountId} AND person_of(m.destination) = ANY(${[...addresses]}::text[])
+          AND s.submitted_at IS NULL AND s.done_at IS NULL AND NOT m.simulation`,
+  );
+  const keys = waiting.map(({ id }) => ({ accountId, id }));
+  const withdrawn = await transaction(pool, (tx) =>
+    keys.length === 0
+      ? Promise.resolve(new Set<string>())
+      : cancelMessages(tx, keys, { by: 'an erasure', now: new Date() }),
+  );
+  return withdrawn.size < keys.length;
+}
+
+const ERASURE = columns({
+  erasureId: as<string>('id'),
+  dryRun: as<boolean>('dry_run'),
+  counts: as<Record<string, number> | null>('counts'),
+  createdAt: as<Date>('created_at'),
+  doneAt: as<Date | null>('done_at'),
+});
+
+const toErasureOut = ({ createdAt, doneAt, ...row }: RowOf<typeof ERASURE>): Static<typeof ErasureOut> => ({
+  ...row,
+  state: doneAt === null ? 'QUEUED' : 'DONE',
+  createdAt: createdAt.toISOString(),
+  doneAt: doneAt && doneAt.toISOString(),
+});
+
+type Key = { readonly accountId: number; readonly erasureId: string };
+
+const findErasure = (db: Db, { accountId, erasureId }: Key): Promise<RowOf<typeof ERASURE> | undefined> =>
+  maybeOne(db, sql`SELECT ${ERASURE} FROM erasure WHERE account_id = ${accountId} AND id = ${erasureId}`);
+
+const insertErasure = (db: Db, { accountId, erasureId, dryRun }: Key & { dryRun: boolean }): Promise<number> =>
+  exec(db, sql`INSERT INTO erasure (account_id, id, dry_run) VALUES (${accountId}, ${erasureId}, ${dryRun})`);
+
+const updateErasure = (
+  db: Db,
+  { accountId, erasureId, counts }: Key & { counts: Readonly<Record<string, number>> },
+): Promise<number> =>
+  exec(
+    db,
+    sql`UPDATE erasure SET counts = ${JSON.stringify(counts)}::jsonb, done_at = now()
+        WHERE account_id = ${accountId} AND id = ${erasureId}`,
+  );
