@@ -21,41 +21,59 @@ export type Added = {
   readonly micros?: number;
 };
 
-type Count = Added & { readonly kind: string; readonly key: string; readonly minutes: number; readonly at: Date };
+/** What a send adds to the counters of its keys. */
+export type Addition = Added & {
+  readonly accountId: number;
+  readonly keys: ReadonlyMap<Kind, string>;
+  readonly at: Date;
+};
+
+type Count = Required<Added> & {
+  readonly accountId: number;
+  readonly kind: string;
+  readonly key: string;
+  readonly minutes: number;
+  readonly at: Date;
+};
 
 /** Returns the beginning of the counter of a length that contains an instant. */
 const startOf = (at: Date, minutes: number): Date =>
   new Date(Math.floor(at.getTime() / (minutes * MINUTE_MS)) * minutes * MINUTE_MS);
 
+const countsOf = ({ accountId, keys, at, ...added }: Addition): Count[] =>
+  [...keys].flatMap(([kind, key]) =>
+    [SHORT, LONG].map((minutes) => ({ ...NOTHING, ...added, accountId, kind, key, minutes, at: startOf(at, minutes) })),
+  );
+
+const NOTHING: Required<Added> = { sent: 0, approved: 0, delivered: 0, failed: 0, micros: 0 };
+
+/** The order in which all transactions lock counters. */
+const placeOf = ({ accountId, kind, key, minutes, at }: Count): string =>
+  [String(accountId).padStart(20, '0'), kind, key, String(minutes).padStart(2, '0'), at.toISOString()].join('\0');
+
 /**
- * Adds to the counters of some keys, in one statement. The keys are sorted, so that transactions lock the rows in one
- * order. Call it late in a transaction: all sends of an account lock the same rows.
+ * Adds to the counters of sends, in one statement that locks the rows in the order of all others: a transaction calls it
+ * once, and late, since all sends of an account lock the same rows.
  */
-export async function addToCounters(
-  tx: Db,
-  accountId: number,
-  keys: ReadonlyMap<Kind, string>,
-  { at, ...added }: Added & { readonly at: Date },
-): Promise<void> {
-  const rows = [...keys]
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .flatMap(([kind, key]) =>
-      [SHORT, LONG].map((minutes): Count => ({ kind, key, minutes, at: startOf(at, minutes), ...added })),
-    );
+export async function addToCounters(tx: Db, additions: readonly Addition[]): Promise<void> {
+  if (additions.length === 0) return;
+  const groups = [...Map.groupBy(additions.flatMap(countsOf), placeOf)].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const rows = groups.flatMap(([, [first, ...more]]) => (first ? [more.reduce(sumOf, first)] : []));
   await exec(
     tx,
     sql`INSERT INTO verify_counter AS c (account_id, kind, key, minutes, at, sent, approved, delivered, failed, micros)
-        SELECT ${accountId}::bigint, u.kind, u.key, u.minutes, u.at, u.sent, u.approved, u.delivered, u.failed, u.micros
+        SELECT u.account_id, u.kind, u.key, u.minutes, u.at, u.sent, u.approved, u.delivered, u.failed, u.micros
         FROM ${rowsOf(rows, {
+          account_id: bigint((r) => r.accountId),
           kind: text((r) => r.kind),
           key: text((r) => r.key),
           minutes: smallint((r) => r.minutes),
           at: timestamptz((r) => r.at),
-          sent: int((r) => r.sent ?? 0),
-          approved: int((r) => r.approved ?? 0),
-          delivered: int((r) => r.delivered ?? 0),
-          failed: int((r) => r.failed ?? 0),
-          micros: bigint((r) => r.micros ?? 0),
+          sent: int((r) => r.sent),
+          approved: int((r) => r.approved),
+          delivered: int((r) => r.delivered),
+          failed: int((r) => r.failed),
+          micros: bigint((r) => r.micros),
         })} AS u
         ON CONFLICT (account_id, kind, key, minutes, at) DO UPDATE
           SET sent = c.sent + excluded.sent, approved = c.approved + excluded.approved,
@@ -63,6 +81,15 @@ export async function addToCounters(
               micros = c.micros + excluded.micros`,
   );
 }
+
+const sumOf = (a: Count, b: Count): Count => ({
+  ...a,
+  sent: a.sent + b.sent,
+  approved: a.approved + b.approved,
+  delivered: a.delivered + b.delivered,
+  failed: a.failed + b.failed,
+  micros: a.micros + b.micros,
+});
 
 /** Sums of the counters of one key. `short` are those of minutes, `long` those of hours. */
 type Sums = {

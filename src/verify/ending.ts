@@ -157,7 +157,7 @@ function personOfText(to: string): string {
 async function approve(tx: Db, v: Verification, now: Date): Promise<void> {
   await endVerification(tx, v, 'APPROVED', now);
   if (v.probeOf !== null) await approveProbe(tx, { accountId: v.accountId, prefix: v.probeOf, at: now });
-  await addToCounters(tx, v.accountId, keysOf(v), { at: v.createdAt, approved: 1 });
+  await addToCounters(tx, [{ accountId: v.accountId, keys: keysOf(v), at: v.createdAt, approved: 1 }]);
 }
 
 /** Cancels an open verification: its code is not accepted any more. Errors: 404, 409 if it has ended. */
@@ -190,5 +190,5 @@ export const recordFeedback = (
     if (outcome === 'fraud' || found.status === 'APPROVED') return;
     if (found.status === 'PENDING') return approve(tx, found, clock.now());
     if (found.probeOf !== null) await approveProbe(tx, { accountId, prefix: found.probeOf, at: clock.now() });
-    await addToCounters(tx, accountId, keysOf(found), { at: found.createdAt, approved: 1 });
+    await addToCounters(tx, [{ accountId, keys: keysOf(found), at: found.createdAt, approved: 1 }]);
   });

@@ -50,7 +50,7 @@ export function createCodeGuard({ pool, tables, clock }: Deps): GuardCode {
       await inTurn(pool, actor, () =>
         transaction(pool, async (tx) => {
           await passGate(tx, deps, actor, gate, null);
-          await addToCounters(tx, accountId, countersOf(gate), { at: gate.at, sent: 1, micros: gate.micros });
+          await addToCounters(tx, [{ accountId, keys: countersOf(gate), at: gate.at, sent: 1, micros: gate.micros }]);
         }),
       );
     } catch (error) {

@@ -7,7 +7,7 @@ import { firstIdAt } from '../core/ids.ts';
 import { isFinal, STATUS } from '../core/message-state.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../core/time.ts';
 import { deleteExpiredCodes } from '../messages/codes.ts';
-import { addToCounters, deleteOldCounters } from './counters.ts';
+import { type Addition, addToCounters, deleteOldCounters } from './counters.ts';
 import { endVerification } from './ending.ts';
 import { keysOf } from './guard.ts';
 import * as db from './store.ts';
@@ -58,20 +58,21 @@ function followMessages({ pool, now }: Deps): Promise<void> {
     const ended = await claimEnded(tx, new Date(now().getTime() - FOLLOW_MS));
     if (ended.length === 0) return;
     await markFollowed(tx, ended);
-    for (const each of ended) await learn(tx, each, now());
+    const additions: Addition[] = [];
+    for (const each of ended) additions.push(...(await learn(tx, each, now())));
+    await addToCounters(tx, additions);
   });
 }
 
-async function learn(tx: Db, { accountId, verificationId, status }: Ended, now: Date): Promise<void> {
+/** Records the end of a message; returns what it adds to the counters. */
+async function learn(tx: Db, { accountId, verificationId, status }: Ended, now: Date): Promise<Addition[]> {
   const v = await db.findVerification(tx, { accountId, id: verificationId });
-  if (!v) return;
+  if (!v) return [];
   const isDelivered = status === STATUS.DELIVERED;
-  if (isDelivered || !(await hasAnotherMessage(tx, { accountId, verificationId }))) {
-    const first = await recordDelivery(tx, { accountId, id: v.id, delivery: isDelivered ? 'DELIVERED' : 'FAILED' });
-    if (first)
-      await addToCounters(tx, accountId, keysOf(v), { at: v.createdAt, [isDelivered ? 'delivered' : 'failed']: 1 });
-    if (!isDelivered) await endVerification(tx, v, 'UNDELIVERED', now);
-  }
+  if (!isDelivered && (await hasAnotherMessage(tx, { accountId, verificationId }))) return [];
+  const isFirst = await recordDelivery(tx, { accountId, id: v.id, delivery: isDelivered ? 'DELIVERED' : 'FAILED' });
+  if (!isDelivered) await endVerification(tx, v, 'UNDELIVERED', now);
+  return isFirst ? [{ accountId, keys: keysOf(v), at: v.createdAt, [isDelivered ? 'delivered' : 'failed']: 1 }] : [];
 }
 
 const claimEnded = (tx: Db, since: Date): Promise<Ended[]> =>

@@ -350,7 +350,7 @@ type Counted = { readonly use: db.NumberUse; readonly person: string; readonly g
 /** Last in its transaction: all sends of an account count under the same keys. */
 async function countSend(tx: Db, { accountId }: Sender, { use, person, gate, now }: Counted): Promise<void> {
   await db.updateNumber(tx, { accountId, person }, withSend(use, now));
-  await addToCounters(tx, accountId, keysOf(gate), { at: now, sent: 1, micros: gate.micros });
+  await addToCounters(tx, [{ accountId, keys: keysOf(gate), at: now, sent: 1, micros: gate.micros }]);
 }
 
 /** Makes the error for a send that the guard has stopped. */

@@ -228,7 +228,7 @@ export async function simulate(
     const gate = gateOf(event);
     const keys = keysOf(gate);
     const add = (tx: Pool | Parameters<Parameters<typeof transaction>[1]>[0], added: object) =>
-      addToCounters(tx, accountId, keys, { at: gate.at, ...added });
+      addToCounters(tx, [{ accountId, keys, at: gate.at, ...added }]);
     const passed = await transaction(pool, async (tx) => {
       const done = await passGate(tx, deps, { accountId }, gate, newId());
       await add(tx, { sent: 1, micros: MICROS });
