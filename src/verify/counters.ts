@@ -13,7 +13,7 @@ const LONG = 60;
 const SHORT_MS = HOUR_MS + 4 * MINUTE_MS;
 
 /** Increments of the counters of a send, at the time of that send. */
-export type Added = {
+type Added = {
   readonly sent?: number;
   readonly approved?: number;
   readonly delivered?: number;
