@@ -84,6 +84,8 @@ test('every change by operators, of keys, users, security, webhooks and forwardi
   );
   const unmarked = changes.filter((call) => call['x-step-up'] !== true || call['x-step-up-for'] !== undefined);
   expect(unmarked.map(({ operationId }) => operationId).sort()).toEqual([
+    // The name that colleagues see gives no rights.
+    'changeOwnName',
     // It asks for the password itself.
     'changeOwnPassword',
     // Changes no alert or connection.

@@ -89,10 +89,14 @@ const OTHER_ANSWERS: Readonly<Record<string, number>> = {
   'GET /api/partner-gateway/v1/session/options': 503,
 };
 
+/** Hooks whose senders sign: an unknown service is answered like a wrong signature. */
+const SIGNED = /^POST \/hooks\//;
+
 /** Routes for which 404 means an unknown connection, network or link; and the routes without credentials, which only our pages may use. */
 function openAnswer(name: string): number {
   const other = OTHER_ANSWERS[name];
   if (other !== undefined) return other;
+  if (SIGNED.test(name)) return 401;
   if (name.includes('{')) return 404;
   return name.startsWith('POST ') ? 403 : 200;
 }

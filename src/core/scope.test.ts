@@ -24,7 +24,7 @@ describe('the table of rights', () => {
   });
 
   test('lets a sender send, reply and upload, and show no money', () => {
-    expect(scopesWith('sender', 'write')).toEqual(['SMS', 'RCS', 'WHATSAPP', 'inbox', 'media']);
+    expect(scopesWith('sender', 'write')).toEqual(['SMS', 'RCS', 'WHATSAPP', 'inbox', 'media', 'verify']);
     expect(scopesWith('sender', 'read')).toEqual(['campaigns', 'contacts', 'tracking']);
   });
 

@@ -21,7 +21,7 @@ const FIRST_PAGES = ['sign-in/page', 'overview/page', 'messages/page', 'inbox/pa
   (name) => `src/${name}.tsx`,
 );
 const FIRST: Size = { code: 240_000, gzip: 250_000, brotli: 225_000, files: 40 };
-const ANY: Size = { code: 280_000, gzip: 292_000, brotli: 265_000, files: 60 };
+const ANY: Size = { code: 281_000, gzip: 292_000, brotli: 265_000, files: 60 };
 
 type Chunk = {
   readonly file: string;

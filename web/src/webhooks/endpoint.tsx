@@ -1,6 +1,7 @@
 import { Alert, Badge, Code, Group, Stack, Text } from '@mantine/core';
 import { CircleAlert, Send, TriangleAlert } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
+import { lazyPart } from '../api/load.ts';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/send.ts';
 import { GuardedButton } from '../ui/actions.tsx';
@@ -9,8 +10,13 @@ import { useFormat } from '../ui/format.ts';
 import { Section } from '../ui/parts.tsx';
 import { DateTime, Facts, StatusBadge } from '../ui/values.tsx';
 import { TestDialog } from './delivery-panel.tsx';
-import { AddressDialog, EndpointDialog, RotateDialog } from './endpoint-form.tsx';
 import { type Endpoint, ENDPOINTS, endpointsQuery, NEED, WEBHOOK_KEYS } from './endpoints.ts';
+
+const form = () => import('./endpoint-form.tsx');
+/** The dialog that adds or changes an endpoint; loaded when it is opened, as are the two others. */
+export const EndpointDialog = lazyPart(() => form().then((file) => ({ default: file.EndpointDialog })));
+const AddressDialog = lazyPart(() => form().then((file) => ({ default: file.AddressDialog })));
+const RotateDialog = lazyPart(() => form().then((file) => ({ default: file.RotateDialog })));
 
 type EndpointProps = { readonly endpoint: Endpoint };
 

@@ -8,8 +8,7 @@ import { EmptyState, ErrorState, PageFrame, Section, TableSkeleton } from '../ui
 import { SmallTable } from '../ui/small-table.tsx';
 import { useUrlState } from '../ui/url-state.ts';
 import { Deliveries, FIELDS } from './deliveries.tsx';
-import { EndpointSection, EndpointState, Words } from './endpoint.tsx';
-import { EndpointDialog } from './endpoint-form.tsx';
+import { EndpointDialog, EndpointSection, EndpointState, Words } from './endpoint.tsx';
 import { type Endpoint, endpointsQuery, NEED } from './endpoints.ts';
 import { EventTypes } from './event-types.tsx';
 
