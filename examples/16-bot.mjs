@@ -20,7 +20,8 @@ async function call(method, path, { body, key } = {}) {
     ...(body && !isForm && { 'Content-Type': 'application/json' }),
     ...(key && { 'Idempotency-Key': key }),
   };
-  const answer = await fetch(`${PG}${path}`, { method, headers, body: isForm ? body : body && JSON.stringify(body) });
+  const content = isForm ? body : JSON.stringify(body);
+  const answer = await fetch(`${PG}${path}`, { method, headers, ...(body && { body: content }) });
   if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
   return answer.json();
 }

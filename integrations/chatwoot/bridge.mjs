@@ -40,7 +40,7 @@ async function call(url, headers, { method = 'GET', body, key } = {}) {
       ...(body && !isForm && { 'Content-Type': 'application/json' }),
       ...(key && { 'Idempotency-Key': key }),
     },
-    body: isForm ? body : body && JSON.stringify(body),
+    ...(body && { body: isForm ? body : JSON.stringify(body) }),
   });
   if (!answer.ok) throw new Error(`${method} ${new URL(url).pathname}: ${answer.status} ${await answer.text()}`);
   return answer.json();
@@ -158,7 +158,9 @@ async function readBody(request) {
 }
 
 const EXPECTED = Buffer.from(`/chatwoot/${WEBHOOK_TOKEN}`);
-const server = http.createServer(async (request, response) => {
+const server = http.createServer((request, response) => void handle(request, response));
+
+async function handle(request, response) {
   const path = Buffer.from(request.url ?? '');
   try {
     if (path.length !== EXPECTED.length || !timingSafeEqual(path, EXPECTED)) return void response.writeHead(404).end();
@@ -170,7 +172,7 @@ const server = http.createServer(async (request, response) => {
     console.error(error);
     response.writeHead(500).end();
   }
-});
+}
 server.listen(Number(PORT), () => console.log(`listening on port ${PORT}`));
 
 await gateway('/event-feed/settings', { method: 'PUT', body: { enabled: true } });

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -22,12 +22,18 @@ type Message = {
   status?: string;
 };
 
+const textOf = (form: FormData, name: string): string => {
+  const value = form.get(name);
+  return typeof value === 'string' ? value : '';
+};
+
 /** A stand-in for Chatwoot's API: contacts, conversations and messages of one inbox. The answers to some are lost. */
 async function startChatwoot() {
   const messages: Message[] = [];
   const ticks: { id: string; status: string }[] = [];
   let lost = 0;
-  const server: Server = createServer(async (request, response) => {
+  const server = createServer((request, response) => void handle(request, response));
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part);
     const body = Buffer.concat(parts);
@@ -42,8 +48,8 @@ async function startChatwoot() {
       const headers = { 'content-type': request.headers['content-type'] ?? '' };
       const form = await new Response(body, { headers }).formData();
       messages.push({
-        content: String(form.get('content')),
-        content_attributes: { external_created_at: String(form.get('external_created_at')) },
+        content: textOf(form, 'content'),
+        content_attributes: { external_created_at: textOf(form, 'external_created_at') },
         files: form.getAll('attachments[]').length,
       });
       if (lost > 0) {
@@ -56,7 +62,8 @@ async function startChatwoot() {
     if (id === undefined) return void response.writeHead(404).end('{}');
     ticks.push({ id, ...(JSON.parse(body.toString()) as { status: string }) });
     return answer({});
-  }).listen(0, '127.0.0.1');
+  }
+  server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return { url, messages, ticks, loseNext: () => lost++, close: () => server.close() };

@@ -54,26 +54,30 @@ const save = async (values: Values, endpoint: Endpoint | undefined): Promise<str
   return '';
 };
 
+function valuesOf(endpoint: Endpoint | undefined): Values {
+  const { filters = {} } = endpoint ?? {};
+  return {
+    url: endpoint?.url ?? '',
+    name: endpoint?.name ?? '',
+    eventTypes: [...(endpoint?.eventTypes ?? ['message.*'])],
+    channels: filters.channels ?? [],
+    numbers: filters.numbers?.join(', ') ?? '',
+    countries: filters.countries?.join(', ') ?? '',
+    failedOnly: filters.failedOnly ?? false,
+    retry: endpoint?.retry ?? 'full',
+    maxPerSecond: endpoint?.maxPerSecond ?? '',
+  };
+}
+
 /** Dialog that adds an endpoint, whose secret is shown once, or changes the given one. */
 export function EndpointDialog({ endpoint }: { readonly endpoint?: Endpoint }) {
   const { t } = useTranslation('webhooks');
   const { data: types = [] } = useQuery(typesQuery);
   const patterns = ['*', ...new Set(types.map(({ type }) => `${type.split('.')[0]}.*`))];
-  const { filters = {} } = endpoint ?? {};
   return (
     <FormDialog<Values, string>
       title={t(endpoint ? 'edit.title' : 'register.title')}
-      values={{
-        url: endpoint?.url ?? '',
-        name: endpoint?.name ?? '',
-        eventTypes: [...(endpoint?.eventTypes ?? ['message.*'])],
-        channels: filters.channels ?? [],
-        numbers: filters.numbers?.join(', ') ?? '',
-        countries: filters.countries?.join(', ') ?? '',
-        failedOnly: filters.failedOnly ?? false,
-        retry: endpoint?.retry ?? 'full',
-        maxPerSecond: endpoint?.maxPerSecond ?? '',
-      }}
+      values={valuesOf(endpoint)}
       validate={{ url: (url) => (url.trim() === '' ? t('register.urlMissing') : null) }}
       run={(values) => save(values, endpoint)}
       refresh={WEBHOOK_KEYS}
