@@ -83,6 +83,8 @@ describe('a running server', () => {
   });
 
   test('keeps its data over stop and start, and stops although clients are connected', async () => {
+    // The servers of the tests before would restart what stops here.
+    await site.releaseAll();
     const first = await site.start();
     await runOn(first.connectionString, 'CREATE TABLE kept AS SELECT 42 AS value');
     const client = new pg.Client({ connectionString: first.connectionString });

@@ -101,13 +101,16 @@ async function openSite(options: EmbeddedOptions): Promise<{ site: Site; passwor
 /** Retries, since a dying server briefly counts as running. */
 async function connectToServer(site: Site, password: string, signal: AbortSignal | undefined) {
   const deadline = Date.now() + CONNECT_TIMEOUT_MS;
+  let attached = true;
   for (;;) {
     const server = await ensureRunning(site, undefined, signal);
+    // A server that was started here runs already when the first connection fails and this comes round again.
+    attached &&= server.attached;
     const overTcp = `postgres://${SUPERUSER}:${password}@127.0.0.1:${server.port}/postgres`;
     const connectionString = server.socketDir === null ? overTcp : overSocket(overTcp, server.socketDir);
     try {
       await verify(site, connectionString);
-      return { ...server, connectionString };
+      return { ...server, attached, connectionString };
     } catch (error) {
       if (error instanceof StartupError || Date.now() > deadline) throw error;
     }
