@@ -90,7 +90,7 @@ const isOut = (refusals: Refusals, channel: Channel): Sql => sql`bool_or(state =
 export const refusingSql = (refusals: Refusals, channel: Channel): Sql =>
   sql`SELECT person, ${isOut(refusals, channel)} AS refused FROM (${statesSql(refusals, channel)}) AS said GROUP BY person`;
 
-/** A SELECT of `person, state`: what decides about persons. A wish that nobody has decided on counts as an opt-out. */
+/** A SELECT of `person, state` with the records of people. An undecided wish counts as an opt-out. */
 const statesSql = (refusals: Refusals, channel: Channel): Sql => sql`
   SELECT person, state FROM consent WHERE ${decides(refusals, channel)}
   ${
