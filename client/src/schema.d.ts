@@ -1929,7 +1929,7 @@ export interface paths {
         };
         /**
          * List the messages that probably ask for no more messages, the oldest first
-         * @description Those that nobody has decided on, at most 1000.
+         * @description Undecided ones, at most 1000.
          *
          *     Scope: `inbox` (read). Roles: viewer, sender, manager, admin.
          */

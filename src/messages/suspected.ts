@@ -94,7 +94,7 @@ export function suspectedRoutes(app: App, deps: PlatformDeps): void {
       tags,
       operationId: 'listSuspectedOptOuts',
       summary: 'List the messages that probably ask for no more messages, the oldest first',
-      description: `Those that nobody has decided on, at most ${MAX_LISTED}.`,
+      description: `Undecided ones, at most ${MAX_LISTED}.`,
       response: { 200: Type.Array(Suspected) },
     },
     handler: async ({ actor }) => (await listOpen(tenant(pool, actor), actor)).map(toSuspectedOut),
