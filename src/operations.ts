@@ -52,7 +52,6 @@ export function registerOperations(program: Command, context: CommandContext): v
   }
 }
 
-/** An operation of the API with its route. */
 type Listed = { readonly route: RouteOptions; readonly operation: Operation };
 
 let operations: readonly Listed[] | undefined;

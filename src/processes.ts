@@ -55,7 +55,6 @@ const KILLED_MS = 300;
 /** The processes of a program that listen at one address. */
 type Members = {
   readonly address: string | null;
-  /** The process ids, by number. */
   pids(): readonly number[];
   /** Resolves if a process ends again and again, with an error for the operator. */
   readonly failed: Promise<StartupError>;
@@ -206,7 +205,6 @@ type Order =
   | { readonly kind: 'start'; readonly order: StartOrder }
   | { readonly kind: 'stop' }
   | { readonly kind: 'peers'; readonly running: number; readonly wanted: number }
-  /** Asks for a report. */
   | { readonly kind: 'measure'; readonly id: number }
   /** Response to `collect`. */
   | { readonly kind: 'collected'; readonly id: number; readonly reports: readonly MetricsReport[] };
@@ -216,7 +214,6 @@ type News =
   | { readonly kind: 'ready'; readonly address: string | null }
   /** It could not start; the text is human-readable. */
   | { readonly kind: 'failed'; readonly reason: string }
-  /** Asks for the reports of all. */
   | { readonly kind: 'collect'; readonly id: number }
   /** Response to `measure`. */
   | { readonly kind: 'measured'; readonly id: number; readonly report: MetricsReport };
@@ -302,7 +299,6 @@ function openChannel() {
   };
 }
 
-/** A program of several processes. */
 export type ManyProcesses = Program & Pick<Members, 'pids' | 'failed'>;
 
 /** This process makes few queries: its pool is small. */

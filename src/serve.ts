@@ -74,7 +74,6 @@ export type Program = {
    * and with the API, which serves them itself.
    */
   readonly health: string | null;
-  /** The demo account, if this start created it. */
   readonly demo: NewAccount | undefined;
   /**
    * Completes the requests in progress, drains the windows and commits the outcomes, within 10 s. Work that hangs is

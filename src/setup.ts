@@ -253,7 +253,6 @@ const show = ({ file, carrier, account }: Made & { readonly file: string }): str
 
 type Settings = Readonly<Record<string, string>>;
 
-/** A file of settings. */
 type EnvFile = { readonly path: string; readonly text: string; readonly settings: Settings };
 
 /**

@@ -259,7 +259,6 @@ export const GATE = columns({
   /** True if the account is in another cell, or on its way. */
   away: as<boolean>('a.away IS NOT NULL'),
   plan: as<Plan>('a.plan'),
-  /** The channels of the account, as bits. */
   channels: as<number>('a.channels'),
   /** Null: the limit of the plan. */
   ratePerMinute: as<number | null>('a.rate_per_minute'),

@@ -236,7 +236,6 @@ const KEY = columns({
   expired: as<boolean>('coalesce(k.expires_at <= now(), false)'),
   purpose: as<Purpose | null>('k.purpose'),
 });
-/** A key as shown in lists. */
 export type KeyRow = RowOf<typeof KEY>;
 
 const FROM_KEYS = sql`FROM api_key k
@@ -344,7 +343,6 @@ export const deleteEndedValues = (db: Db, input: { accountId: number; keyId: num
 export const deleteKey = (db: Db, input: { accountId: number; id: number }): Promise<number> =>
   exec(db, sql`DELETE FROM api_key WHERE account_id = ${input.accountId} AND id = ${input.id}`);
 
-/** Deletes all keys that a user made, and returns their ids. */
 export const deleteKeysOfUser = (db: Db, input: { accountId: number; userId: number }): Promise<{ id: number }[]> =>
   many(db, sql`DELETE FROM api_key WHERE account_id = ${input.accountId} AND user_id = ${input.userId} RETURNING id`);
 

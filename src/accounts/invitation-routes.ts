@@ -88,7 +88,6 @@ const OpenInvitationOut = Type.Object({
 
 const AcceptedOut = Type.Object({ username: Type.String() });
 
-/** Formats an invitation for lists. */
 const toInvitationOut = (row: InvitationRow): Static<typeof InvitationOut> => ({
   id: row.id,
   email: row.email,

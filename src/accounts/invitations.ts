@@ -198,7 +198,6 @@ const TEXTS: Readonly<Record<Language, Texts>> = {
   },
 };
 
-/** Makes the mail with the link of an invitation. */
 const invitationMail = (
   language: Language,
   { email, account, link }: { email: string; account: string; link: string },
@@ -223,7 +222,6 @@ const INVITATION = columns({
   sentAt: as<Date>('i.sent_at'),
   expiresAt: as<Date>('i.expires_at'),
 });
-/** An invitation as shown in lists. */
 export type InvitationRow = RowOf<typeof INVITATION>;
 
 type NewInvitation = {
@@ -319,7 +317,6 @@ async function isSingleSignOnRequired(db: Db, { accountId }: { accountId: number
   return required;
 }
 
-/** Returns the name of an account. */
 async function findAccountName(db: Db, { accountId }: { accountId: number }): Promise<string> {
   return (await one<{ name: string }>(db, sql`SELECT name FROM account WHERE id = ${accountId}`)).name;
 }

@@ -33,7 +33,6 @@ const NumberRulesOut = Type.Object({ defaultCountry, numberChecks });
 const PATH = '/api/partner-gateway/v1/account/numbers';
 const tags = ['Account'];
 
-/** Registers the routes for the phone-number rules of the account. */
 export function numberRulesRoutes(app: App, { pool }: PlatformDeps): void {
   app.get(PATH, {
     onRequest: requireAnyScope([...CHANNELS, 'contacts', 'campaigns', 'keys'], 'read'),
@@ -92,7 +91,6 @@ const NUMBER_RULES = columns({
   numberChecks: as<NumberChecks>('number_checks'),
 });
 
-/** Finds the phone-number rules of an account. */
 export const findNumberRules = (db: Db, { accountId }: { accountId: number }): Promise<NumberRules | undefined> =>
   maybeOne(db, sql`SELECT ${NUMBER_RULES} FROM account WHERE id = ${accountId}`);
 

@@ -39,6 +39,5 @@ export const Done = Type.Null({ description: 'Done' });
 /** Returns the name under which the audit log records an operator's changes in the console. */
 export const operatorNameOf = ({ username }: Pick<Actor, 'username'>): string => username ?? 'operator';
 
-/** Returns the author of an operator's changes to an account. */
 export const operatorAuthorOf = (actor: Actor, accountId: number): Author =>
   operatorAuthor(accountId, operatorNameOf(actor));

@@ -176,7 +176,6 @@ const TEXTS: Readonly<Record<Language, Texts>> = {
   },
 };
 
-/** Makes the mail with the link to a new password. */
 const resetMail = (language: Language, { username, link }: { username: string; link: string }): Mail => ({
   to: username,
   subject: TEXTS[language].subject,
@@ -190,7 +189,6 @@ type Deps = {
   readonly log: Log;
 };
 
-/** Deletes links that have expired. */
 export const passwordResetTasks = ({ pool }: Pick<Deps, 'pool'>): Task[] => [
   { name: 'expired password links', work: every(HOUR_MS, () => deleteExpiredResets(pool)) },
 ];
@@ -281,7 +279,6 @@ const endReset = (db: Db, { accountId, hash }: { accountId: number; hash: Buffer
         WHERE account_id = ${accountId} AND hash = ${hash} AND expires_at > now()`,
   );
 
-/** Ends the links of a user. */
 const endResetsOfUser = (db: Db, input: { accountId: number; userId: number }): Promise<number> =>
   exec(
     db,
@@ -289,6 +286,5 @@ const endResetsOfUser = (db: Db, input: { accountId: number; userId: number }): 
         WHERE account_id = ${input.accountId} AND user_id = ${input.userId} AND expires_at > now()`,
   );
 
-/** Deletes links that have expired, of all accounts. */
 export const deleteExpiredResets = (db: Db): Promise<number> =>
   exec(db, sql`DELETE FROM password_reset WHERE expires_at <= now()`);

@@ -100,7 +100,6 @@ export type VerifierOptions = {
 /** Class of the caller's network: known if the user has logged in from it before; those callers are served first. */
 export type CallerClass = 'known' | 'unknown';
 
-/** A password to be checked. */
 type Guess = {
   readonly username: string;
   readonly password: string;
@@ -211,7 +210,6 @@ export type LoginLimits = {
   countAttempt(attempt: Attempt): void;
   /** Reverts the count of an attempt that was right. */
   refund(attempt: Attempt): void;
-  /** Returns the error for a wrong password whose attempt was counted. */
   failedAttempt(attempt: Attempt): AppError;
   /** Counts an invalid API key and returns its error. */
   failedKey(network: string): AppError;

@@ -301,7 +301,6 @@ export const updateSignCount = (db: Db, input: { id: number; from: number; to: n
       WHERE id = ${input.id} AND sign_count = ${input.from}`,
   );
 
-/** Purpose of a challenge. */
 type ChallengePurpose = 'register' | 'sign-in' | 'second-step' | 'step-up';
 /** Validity of a challenge; the browser is given the same time. */
 export const CHALLENGE_SECONDS = 300;

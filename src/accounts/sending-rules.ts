@@ -92,7 +92,6 @@ const SENDING_RULES = columns({
   weeklyCap: as<number | null>('weekly_cap'),
 });
 
-/** Finds the rules for the messages of an account. */
 async function findSendingRules(db: Db, { accountId }: { accountId: number }): Promise<SendingRules | undefined> {
   const row = await maybeOne(db, sql`SELECT ${SENDING_RULES} FROM account WHERE id = ${accountId}`);
   return row && sendingRulesOf(row);

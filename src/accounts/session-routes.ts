@@ -340,7 +340,6 @@ type SignInInput = {
   readonly userAgent: string;
 };
 
-/** The parts of an actor that a session is started for. */
 export type SignInUser = Pick<Actor, 'kind' | 'accountId' | 'keyId' | 'userId' | 'username' | 'role'>;
 
 /**

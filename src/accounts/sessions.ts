@@ -243,7 +243,6 @@ const SESSION = columns({
   lastSeenAt: as<Date>('s.last_seen_at'),
   expiresAt: as<Date>(EXPIRES),
 });
-/** A session as shown in lists. */
 export type SessionRow = RowOf<typeof SESSION>;
 
 const WITH_USER = sql`FROM user_session s JOIN app_user u ON u.id = s.user_id`;
@@ -326,13 +325,11 @@ const SHOWN_ACCOUNT = columns({
   id: as<number>('a.id'),
   name: as<string>('a.name'),
   plan: as<Plan>('a.plan'),
-  /** The channels, as bits. */
   channels: as<number>('a.channels'),
   status: as<AccountStatus>('a.status'),
   /** The currency of its credit; EUR until it has any. */
   currency: as<string>("coalesce(b.currency, 'EUR')"),
 });
-/** An account as shown in the console. */
 export type ShownAccount = RowOf<typeof SHOWN_ACCOUNT>;
 
 export const findShownAccount = (db: Db, { accountId }: { accountId: number }): Promise<ShownAccount | undefined> =>

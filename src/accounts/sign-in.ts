@@ -248,7 +248,6 @@ type SignInDeps = CodeDeps & {
   readonly signInLimits: SignInLimits;
 };
 
-/** The browser that signs in. */
 type Caller = { readonly ip: string; readonly userAgent: string };
 
 /** A session with its new token; `isOperator` is true for an operator of the gateway. */

@@ -195,7 +195,6 @@ export const recordOf = (domain: string, token: string) => ({
   value: `heliograph-domain-verification=${token}`,
 });
 
-/** The domain that was proven, and the token of its account. */
 type Proven = { readonly token: string; readonly provenDomains: string[] };
 
 type DomainDeps = { readonly pool: Pool; readonly resolveTexts: ResolveTexts };

@@ -126,7 +126,6 @@ type Returned = {
   readonly parameters: URLSearchParams;
   /** Address at which the person arrived. */
   readonly redirectUri: string;
-  /** The secret in the cookie of the browser. */
   readonly browserSecret: string | undefined;
   readonly ip: string;
   readonly userAgent: string;

@@ -5,7 +5,6 @@ import { as, columns, type Db, exec, maybeOne, one, type RowOf, sql } from '../c
 import { open, type SecretKey, seal } from '../core/secrets.ts';
 import { MINUTE_MS } from '../core/time.ts';
 
-/** Role that the members of a group get. */
 export type GroupRole = { readonly group: string; readonly role: Role };
 
 /** Reasons why a person was not signed in. The console has a sentence for each. */
@@ -15,7 +14,6 @@ type Problem = (typeof PROBLEMS)[number];
 /** The result of a trial: the outcome that a sign-in with the same response of the provider would have had. */
 export type Trial = {
   readonly at: string;
-  /** Version of the settings that were tried. */
   readonly version: number;
   /** Null: the person would have been signed in. */
   readonly problem: Problem | null;
@@ -73,12 +71,10 @@ export function roleOf(rules: Rules, { email, groups }: Claims): Role {
   return defaultRole;
 }
 
-/** Returns the domain of an email address. */
 export const domainOf = (email: string): string => email.slice(email.lastIndexOf('@') + 1);
 
 const contextOf = (accountId: number): string => `single_sign_on.client_secret ${accountId}`;
 
-/** Seals the client secret of an account for storage. */
 export const sealClientSecret = (key: SecretKey, accountId: number, secret: string): Buffer =>
   seal(key, secret, contextOf(accountId));
 
@@ -120,7 +116,6 @@ const SETTINGS = columns({
   /** The end of the redirect URI, and the value in DNS records. */
   token: as<string>('(SELECT a.sign_on_token FROM account a WHERE a.id = s.account_id)'),
 });
-/** The single sign-on of an account. */
 export type SettingsRow = RowOf<typeof SETTINGS>;
 
 export const findSettings = (db: Db, { accountId }: Of): Promise<SettingsRow | undefined> =>
@@ -254,7 +249,6 @@ const STATE = columns({
   isTrial: as<boolean>('is_trial'),
   /** The session that is to be proven; null for a sign-in and a trial. */
   sessionId: as<number | null>('session_id'),
-  /** Version of the settings when the sign-in was begun. */
   version: as<number>('version'),
   /** Address at which the response must arrive; null: begun by an earlier version. */
   redirectUri: as<string | null>('redirect_uri'),
@@ -262,7 +256,6 @@ const STATE = columns({
 type NewState = RowOf<typeof STATE>;
 
 const BEGUN = columns({ begunAt: as<Date>('begun_at') });
-/** A sign-in that was begun. */
 export type StateRow = NewState & RowOf<typeof BEGUN>;
 
 export const insertState = (db: Db, state: NewState & { readonly validSeconds: number }): Promise<number> =>
@@ -316,7 +309,6 @@ export async function isMember(db: Db, input: Of & { readonly issuer: string; us
   return has;
 }
 
-/** Finds the user of the account with this username. */
 export const findUserByName = (
   db: Db,
   { accountId, username }: Of & { readonly username: string },

@@ -71,7 +71,6 @@ const SETTINGS = {
   }),
 };
 
-/** Settings, all optional. */
 const CredentialIn = Type.Partial(Type.Object(SETTINGS));
 
 const SHOWN = {
@@ -114,7 +113,6 @@ const toCredentialIssued = (issued: IssuedCredential): Static<typeof CredentialI
   createdAt: issued.createdAt.toISOString(),
 });
 
-/** Formats a credential for lists. */
 const toCredentialOut = (row: CredentialRow): Static<typeof CredentialOut> => ({
   id: row.id,
   systemId: row.systemId,

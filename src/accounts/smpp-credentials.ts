@@ -191,7 +191,6 @@ const SETTINGS = columns({
   /** True if its receivers get the inbound messages of the account. */
   inbound: as<boolean>('s.inbound'),
 });
-/** Changeable settings of a credential. */
 export type CredentialSettings = RowOf<typeof SETTINGS>;
 
 const CREDENTIAL = columns({
@@ -200,7 +199,6 @@ const CREDENTIAL = columns({
   createdAt: as<Date>('s.created_at'),
   lastBoundAt: as<Date | null>('s.last_bound_at'),
 });
-/** A credential as shown in lists. */
 export type CredentialRow = CredentialSettings & RowOf<typeof CREDENTIAL>;
 
 type Key = { readonly accountId: number; readonly id: number };
@@ -300,7 +298,6 @@ export const listLiveCredentials = (db: Db, { ids }: { ids: readonly number[] })
       WHERE s.id = ANY (${ids}::bigint[])`,
   );
 
-/** Records that a credential has bound, and its network. */
 export const updateLastBound = (db: Db, { accountId, id, network }: Key & { network: string }): Promise<number> =>
   exec(
     db,

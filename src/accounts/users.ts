@@ -284,7 +284,6 @@ const USER = columns({
   isOperator: as<boolean>('is_operator'),
   createdAt: as<Date>('created_at'),
 });
-/** A user as shown in lists. */
 export type UserRow = RowOf<typeof USER>;
 
 /** Lists the users of an account, oldest first. */

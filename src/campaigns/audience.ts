@@ -203,7 +203,6 @@ type NamedNumbers = {
 /** A range of candidates: up to `limit` of those whose number comes after `after` (null: from the first). */
 export type RecipientRange = { readonly after: string | null; readonly limit: number };
 
-/** The bits of the channels on which a text is sent in parts. */
 const WITH_PARTS = toBits(CHANNELS.filter((channel) => CHANNEL[channel].parts));
 
 const IS_SENDABLE = sql`c.parts BETWEEN 1 AND ${constant(MAX_PARTS)}`;

@@ -354,7 +354,6 @@ const DEFAULTS: Omit<Settings, 'name' | 'sendingMode'> = {
 /** The settings that result from a request, and its faults: contradictions, or dates that are not in the future. */
 export type ReadSettings = { readonly settings: Settings; readonly faults: readonly FieldError[] };
 
-/** Reads the settings of a new campaign. */
 export const readNewSettings = (body: CampaignIn, now: Date): ReadSettings =>
   changeSettings({ ...DEFAULTS, name: '', sendingMode: body.sendingMode }, body, now);
 
@@ -469,7 +468,6 @@ function dateFaults(text: string | null | undefined, now: Date): FieldError[] {
 export const changesAudience = (before: Settings, after: Settings): boolean =>
   AUDIENCE_SETTINGS.some((key) => JSON.stringify(before[key]) !== JSON.stringify(after[key]));
 
-/** The settings that the audience depends on. */
 const AUDIENCE_SETTINGS = [
   'sendingMode',
   'smsSender',

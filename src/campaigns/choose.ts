@@ -14,7 +14,6 @@ import { purposeOf } from './hours.ts';
 import type { Candidate } from './production-store.ts';
 import type { RunningCampaign, Step } from './run.ts';
 
-/** A message that can be created. */
 export type Choice = {
   readonly country: string;
   readonly destination: string;
@@ -34,7 +33,6 @@ export type Choice = {
   readonly connectionIds: readonly number[];
   /** Reason for choosing this connection; null if it follows from the prefix or the sender alone. */
   readonly routeReason: string | null;
-  /** The reserve of the recipient. */
   readonly reserveMicros: number;
   /** The maximum cost of this message and those on the channels after it. */
   readonly maxMicros: number;
@@ -56,7 +54,6 @@ export type Obstacle =
 type Known = {
   readonly findSticky: FindSticky;
   readonly networkOf: NetworkOf;
-  /** Numbers of erased persons. */
   readonly erased: ReadonlySet<string>;
 };
 

@@ -328,5 +328,4 @@ export function createPaceMeter(): FindPace {
 const meansSince = (start: Date, now: Date, counts: readonly number[]): number[] =>
   counts.map((count) => count / Math.max(1, (now.getTime() - start.getTime()) / SECOND_MS));
 
-/** Rounds to one decimal. */
 const round = (rate: number): number => Math.round(rate * 10) / 10;

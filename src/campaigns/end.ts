@@ -171,7 +171,6 @@ export async function deleteRecipients(
   );
 }
 
-/** Deletes the lanes, the run and the job of a deleted campaign. */
 export async function deleteRun(db: Db, { accountId, campaignId }: Job): Promise<void> {
   await exec(
     db,

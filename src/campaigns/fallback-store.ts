@@ -38,7 +38,6 @@ const MESSAGE_FACT = columns({
   connectionId: as<number | null>('s.connection_id'),
   /** Number of the last fallback of its recipient; null as long as there is only the first message. */
   fallbackNumber: as<number | null>('h.fallback_number'),
-  /** The message of that fallback. */
   fallbackMessageId: as<string | null>('h.message_id'),
   /** Time at which a carrier took the message, or may have taken it; null while it waits, also to be tried again. */
   submittedAt: as<Date | null>('s.submitted_at'),

@@ -39,7 +39,6 @@ export const earliestOf = (time: LocalTime): Date => new Date(localMs(time) - FI
 
 /** Facts that decide the hours of a campaign. */
 type Timed = {
-  /** The purpose that the campaign states. */
   readonly purpose: Purpose | null;
   /** The category of its WhatsApp template in lower case; null: it has none. */
   readonly whatsappCategory: string | null;

@@ -339,7 +339,6 @@ const insertRun = (
 const insertJob = (db: Db, { accountId, id }: One): Promise<number> =>
   exec(db, sql`INSERT INTO campaign_job (campaign_id, account_id) VALUES (${id}, ${accountId})`);
 
-/** Makes a campaign due immediately. */
 export const updateJobDueNow = (db: Db, { accountId, id }: One): Promise<number> =>
   exec(db, sql`UPDATE campaign_job SET due_at = now() WHERE account_id = ${accountId} AND campaign_id = ${id}`);
 

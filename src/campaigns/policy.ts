@@ -96,13 +96,11 @@ const POLICY = columns({
   smsSenders: as<string[] | null>('sms_senders'),
 });
 
-/** Policy for all campaigns of an account. */
 type Policy = RowOf<typeof POLICY>;
 
 export const findPolicy = (db: Db, { accountId }: { accountId: number }): Promise<Policy | undefined> =>
   maybeOne(db, sql`SELECT ${POLICY} FROM campaign_policy WHERE account_id = ${accountId}`);
 
-/** Inserts the policy of an account, or replaces it. */
 const insertPolicy = (db: Db, { accountId, quietHours, smsSenders }: Policy & { accountId: number }): Promise<Policy> =>
   one(
     db,

@@ -220,7 +220,6 @@ function isFilled(recipient: PreviewRow, field: NonNullable<Field>): boolean {
 const isSame = (a: NonNullable<Field>, b: Field): boolean =>
   typeof a === 'string' ? a === b : b !== null && typeof b !== 'string' && a.customId === b.customId;
 
-/** Returns the placeholders that are used in any of these texts. */
 function usedIn(
   texts: readonly string[],
   all: readonly PlaceholderName[],
@@ -230,10 +229,8 @@ function usedIn(
   return all.filter(({ field }) => pieces.some((piece) => 'field' in piece && isSame(field, piece.field)));
 }
 
-/** An id that no campaign has. */
 const UNSAVED = 0;
 
-/** A plan of unsaved settings, the number of its candidates, and the size of its lists or numbers. */
 type UnsavedPlan = { readonly plan: Plan; readonly total: number; readonly size: AudienceSize };
 
 /**

@@ -169,7 +169,6 @@ const MESSAGES_PER_STATEMENT = 500;
 /** The priority in the queue: after single sends and bulk requests. */
 const CAMPAIGN_PRIORITY = 2;
 
-/** A choice that has become a message. */
 type CreatedMessage = Choice & { readonly id: string };
 
 /**

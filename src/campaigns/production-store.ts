@@ -236,7 +236,6 @@ const QUEUE_DEPTH = columns({
   connectionId: as<number>('c.id'),
   /** The parts that the connection sends per second; null: no limit. */
   tps: as<number | null>("(c.settings ->> 'tps')::float8"),
-  /** The messages of the campaign that wait there. */
   waiting: as<number>('coalesce(q.waiting, 0)::bigint'),
   /** The people whom the messaging limit of its portfolio leaves for now (WhatsApp); null: no limit. */
   peopleLeft: as<number | null>(sql`CASE WHEN l.people IS NOT NULL
@@ -276,7 +275,6 @@ export async function countRecentRecipients(db: Db, { accountId, campaignId }: J
 export type NewBatch = {
   /** The position of the channel in a recipient's attempts, from 0. */
   readonly fallbackNumber: number;
-  /** The bit of the channel. */
   readonly channel: number;
   readonly country: string;
   readonly firstDestination: string;

@@ -268,7 +268,6 @@ const toUnreadable = (phoneNumber: string): RecipientRow => ({
   attempts: [],
 });
 
-/** A message to a recipient. */
 type Attempt = {
   readonly id: string;
   readonly channel: Channel;
@@ -290,7 +289,6 @@ const RECIPIENT = columns({
   attempts: as<Attempt[]>("coalesce(l.attempts, '[]')"),
 });
 
-/** A recipient of a campaign with all messages to it. */
 type RecipientRow = RowOf<typeof RECIPIENT>;
 
 /**

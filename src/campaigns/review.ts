@@ -132,7 +132,6 @@ export function reviewRoutes(app: App, deps: PlatformDeps): void {
 /** The share of messages that were delivered on each channel, from 0 to 1; omitted if unknown. */
 type DeliveryRates = Readonly<Partial<Record<Channel, number>>>;
 
-/** Expected figures of a channel of a campaign. */
 type ChannelExpectation = {
   readonly channel: Channel;
   /** Recipients who can be reached on it, whether or not it is tried first for them. */
@@ -277,7 +276,6 @@ function ratesOf(history: readonly ChannelHistory[], chain: readonly Channel[]):
 }
 
 const HISTORY = columns({
-  /** The bit of the channel. */
   channel: as<number>('h.channel'),
   delivered: as<number>('sum(h.delivered)::bigint'),
   failed: as<number>('sum(h.failed)::bigint'),

@@ -254,7 +254,6 @@ const RUNNING_CAMPAIGN = columns({
   unmade: as<number>('r.unmade'),
   /** The part of the reserve of recipients without a message. */
   unusedMicros: as<number>('r.unused_micros'),
-  /** The part of the reserve that was allotted to recipients. */
   allottedMicros: as<number>('r.allotted_micros'),
   /**
    * The amount that a combined campaign can no longer cost and has not returned; below zero: the amount that it may
@@ -262,7 +261,6 @@ const RUNNING_CAMPAIGN = columns({
    */
   spareMicros: as<number>('r.spare_micros'),
   messages: as<number>('r.messages'),
-  /** Recipients of combined modes who have a final result. */
   ended: as<number>('r.ended'),
   /** Recipients of combined modes who were reached. */
   delivered: as<number>('r.delivered'),
@@ -392,7 +390,6 @@ export async function moveToEnded(
     await publishState(db, { accountId, campaignId }, reason === null ? 'COMPLETED' : 'FAILED', reason);
 }
 
-/** Publishes the new state of a campaign to the endpoints of its account. */
 export const publishState = (
   tx: Db,
   { accountId, campaignId }: Job,

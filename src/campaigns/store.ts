@@ -190,7 +190,6 @@ export const CAMPAIGN_ENTRY = columns({
     WHERE b.account_id = k.account_id AND b.campaign_id = k.id ORDER BY b.id DESC LIMIT 1)`),
   /** The counters of its run; null before the confirmation. */
   run: as<RunCounters | null>(RUN),
-  /** Messages that were delivered, as the hourly figures count them. */
   delivered: as<number>('t.delivered'),
   /** Messages that failed, as the hourly figures count them. */
   failed: as<number>('t.failed'),
@@ -204,7 +203,6 @@ const DESTINATIONS = columns({ destinations: as<string[]>('k.destinations') });
 /** A campaign in a list: its destinations, up to 100,000 numbers, are omitted. */
 export type CampaignEntry = RowOf<typeof CAMPAIGN_ENTRY>;
 
-/** A campaign with its destinations. */
 export type CampaignRow = CampaignEntry & RowOf<typeof DESTINATIONS>;
 
 /** The fields of a campaign that people set. */

@@ -84,7 +84,6 @@ export const renderSql = (pieces: readonly Piece[], on: RecipientSql): Sql =>
         ' || ',
       )})`;
 
-/** The septets of a text of one part. */
 const ONE_PART = 160;
 
 /** Makes an SQL expression of the number of parts of the text for one recipient; 0 for an empty text. */

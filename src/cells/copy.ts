@@ -15,7 +15,6 @@ import { WAKE_CHANNEL } from '../dispatch/pump.ts';
 import { notifyRoutingChange } from '../routing/connection-store.ts';
 import { WEBHOOKS_CHANNEL } from '../webhooks/outbox.ts';
 
-/** The database of a cell. */
 export type Cell = AsyncDisposable & {
   readonly number: number;
   readonly pool: Pool;
@@ -125,7 +124,6 @@ export const isWork = ({ name, kind }: Table): boolean =>
 
 export const isCopied = (table: Table): boolean => !isWork(table) && !STAYING.has(table.name);
 
-/** The condition for the rows of an account. */
 export const own = ({ name, key }: Table, accountId: number): Sql =>
   OWNED_BY_OTHERS[name]?.(accountId) ?? sql`${raw(key ?? '')} = ${accountId}`;
 

@@ -40,7 +40,6 @@ export const updateCell = (db: Db, row: { accountId: number; cell: number; moves
         ON CONFLICT (account_id) DO UPDATE SET cell = excluded.cell, moves = excluded.moves WHERE c.moves < excluded.moves`,
   );
 
-/** Lists the cells of the accounts that have moved. */
 export async function listMovedAccounts(db: Db): Promise<Map<number, number>> {
   const rows = await many<{ id: number; cell: number }>(db, sql`SELECT account_id AS id, cell FROM account_cell`);
   return new Map(rows.map(({ id, cell }) => [id, cell]));

@@ -34,7 +34,6 @@ export type Submission = {
   readonly wantReceipt: boolean;
 };
 
-/** State of a carrier's links. */
 export type CarrierState = {
   /** True if at least one link can submit. */
   readonly up: boolean;
@@ -58,7 +57,6 @@ export type CarrierState = {
  * carrier acknowledge it to the network.
  */
 export type CarrierHost = {
-  /** Stores a delivery receipt. */
   receipt(receipt: Receipt): Promise<void>;
   /**
    * Stores an inbound message or one part of it. `answered` resolves when the response to the network is written, and
@@ -225,7 +223,6 @@ export type ReceiptBilling = {
   readonly model: string;
   /** Such as regular, free_customer_service or free_entry_point. */
   readonly type: string;
-  /** Such as marketing. */
   readonly category: string;
 };
 
@@ -264,7 +261,6 @@ export type RichInbound = {
   readonly messageType: InboundType;
   /** Time at which the handset sent the message. */
   readonly at: Date | null;
-  /** The name in the person's profile. */
   readonly profileName: string | null;
   /** The account's number that the message was sent to, in digits, if the network identifies it by an id (WhatsApp). */
   readonly ownNumber: string | null;

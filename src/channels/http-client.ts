@@ -30,12 +30,10 @@ export function parseBaseUrl(field: string, text: string): BaseUrl {
   return { origin: url.origin, prefix: trimCharacterEnd(url.pathname, '/') };
 }
 
-/** One HTTP request of a carrier. */
 export type HttpRequest = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Scheme, host and port. */
   readonly origin: string;
-  /** Path and query. */
   readonly path: string;
   /** Names in lower case; `user-agent` is that of this program by default. */
   readonly headers: Readonly<Record<string, string>>;
@@ -46,7 +44,6 @@ export type HttpRequest = {
   readonly maxBytes?: number;
 };
 
-/** The result of an HTTP request. */
 export type HttpAnswer =
   /** A complete response of any status, redirects included: they are not followed. */
   | {
@@ -69,7 +66,6 @@ export type HttpClient = {
   close(): Promise<void>;
 };
 
-/** The limits of an HTTP client. */
 export type HttpClientOptions = {
   /** Maximum connections per origin; further requests wait for a free one. */
   readonly connections: number;
@@ -405,7 +401,6 @@ type Link = {
   stop(): void;
 };
 
-/** Result of a probe. */
 export type Probed = { readonly state: 'available' | 'unreachable' | 'refused'; readonly text: string };
 
 /** The delays between probes. */

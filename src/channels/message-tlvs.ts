@@ -6,10 +6,8 @@ export const TLV_TYPES = ['cstring', 'octets', 'int8', 'int16', 'int32'] as cons
 export type TlvType = (typeof TLV_TYPES)[number];
 
 export const MAX_MESSAGE_TLVS = 10;
-/** Octets of one value. */
 export const MAX_TLV_OCTETS = 255;
 
-/** A tag as clients and settings write it. */
 export const TAG_FORM = '0x[0-9A-Fa-f]{4}';
 
 /** Parameters that the gateway writes or reads itself: texts, long texts, ids and states of receipts. */

@@ -7,7 +7,6 @@ import { parseHttpSmsSettings, type Resolved, resolveSettings } from './http-sms
 import { compilePlace, type Document, type Read, toDocument } from './http-sms/template.ts';
 import { parseSettings } from './settings.ts';
 
-/** Result of a number lookup. */
 export type Found =
   /** The service responded; `network` (MCC and MNC) is null if it knows none. */
   | { readonly kind: 'answered'; readonly network: string | null; readonly ported: boolean | null }
@@ -204,7 +203,6 @@ export const LookupSettings = Type.Object(
   },
   { additionalProperties: false },
 );
-/** The stored settings of a lookup service. */
 export type LookupSettings = Static<typeof LookupSettings>;
 
 type ResolvedLookup = {

@@ -10,7 +10,6 @@ export type Pace = {
   waitMs(isUrgent?: boolean): number;
 };
 
-/** The pace of a sender that has no limit. */
 export const NO_LIMIT: Pace = { ready: () => true, take: () => undefined, waitMs: () => 0 };
 
 /** One limit of a carrier: the rate that it allows, found by its rejections, and the pauses that it asks for. */

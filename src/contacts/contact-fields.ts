@@ -345,13 +345,11 @@ export type ImportedField = FieldWith<'headers'>;
 export type Placeholder = FieldWith<'placeholder'>;
 export type OwnPlaceholder = Placeholder & OwnField;
 
-/** The values of a contact that are stored as they are. */
 export type StoredFields = { readonly [K in StoredField]: Static<Fields[K]['out']> };
 export type OwnFields = Pick<StoredFields, OwnField>;
 
 export const STORED_FIELDS = fieldsWith('stored');
 export const OWN_FIELDS = fieldsWith('own');
-/** The stored fields by whose value lists of contacts are filtered. */
 export const FILTERED_FIELDS = STORED_FIELDS.filter(
   (name): name is StoredField & FieldWith<'filter'> => 'filter' in CONTACT_FIELDS[name],
 );
@@ -360,19 +358,16 @@ export const PLACEHOLDERS = fieldsWith('placeholder').toSorted(
   (a, b) => CONTACT_FIELDS[a].placeholder - CONTACT_FIELDS[b].placeholder,
 );
 
-/** Returns the names of a field in files of a language. */
 export function namesIn(language: (typeof LANGUAGES)[number], field: ImportedField): readonly string[] {
   const headers: Headers = CONTACT_FIELDS[field].headers;
   return headers[language]?.split(' ') ?? [];
 }
 
-/** The column of a stored field. */
 export const columnOf = (name: StoredField): Sql => raw(snakeCase(name));
 
 /** The own fields of a contact of which nothing is known. */
 export const NO_VALUES = byField<OwnFields>(OWN_FIELDS, (name) => CONTACT_FIELDS[name].own.empty);
 
-/** The placeholders for values of the contact itself. */
 export const OWN_PLACEHOLDERS = PLACEHOLDERS.filter((name): name is OwnPlaceholder => name in NO_VALUES);
 
 const trimmed = (text: string): string => text.trim();

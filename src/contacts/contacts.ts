@@ -118,7 +118,6 @@ export type UpsertRow = NewContact & { readonly phoneNumber: string };
 
 export type Upserted =
   | { readonly kind: 'created' | 'updated'; readonly id: number }
-  /** The contact limit is reached. */
   | { readonly kind: 'limit' };
 
 /**

@@ -202,7 +202,6 @@ const subjectOf = (id: number): string => `custom-field:${id}`;
 export type FieldValue = string | number | boolean;
 /** Values by the names of their fields, as the API has them. Null removes a value. */
 type NamedValues = Readonly<Record<string, unknown>>;
-/** Values by the ids of their fields, as contacts store them. */
 export type StoredValues = Readonly<Record<string, FieldValue | null>>;
 
 const MAX_TEXT_LENGTH = 1000;
@@ -263,7 +262,6 @@ function fromText(type: FieldType, text: string): unknown {
   return text === 'true' ? true : text === 'false' ? false : undefined;
 }
 
-/** Returns stored values by the names of their fields. Values of deleted fields are omitted. */
 export const toNamed = (fields: readonly FieldRow[], stored: StoredValues): Record<string, FieldValue> =>
   Object.fromEntries(
     fields.flatMap(({ id, name }) => {

@@ -40,7 +40,6 @@ export type TableOptions = {
   readonly mapping: Mapping;
   readonly fields: readonly FieldRow[];
   readonly rules: NumberRules;
-  /** Number of rows in the preview. */
   readonly previewRows: number;
   /** Options for cleaning faulty values; by default they reject their rows. */
   readonly cleaning?: Cleaning;
@@ -222,7 +221,6 @@ function withNumberColumn(first: readonly string[], { mapping, rules }: TableOpt
   return at < 0 || String(at + 1) in mapping ? mapping : { ...mapping, [at + 1]: 'phoneNumber' };
 }
 
-/** The value of a cell as a contact stores it, or the error in it. */
 type CellResult = { readonly value: FieldValue } | { readonly fault: string; readonly cause: Cause };
 
 const EMAIL = /^[^\s@"(),:;<>[\\\]]+@[^\s@"(),:;<>[\\\]]+\.[^\s@"(),:;<>[\\\].]+$/;
@@ -236,7 +234,6 @@ function textUpTo(maxLength: number) {
   return (cell: string): CellResult => (cell.length <= maxLength ? { value: cell } : { fault, cause: 'too_long' });
 }
 
-/** Readers of the fields. */
 const READERS: Readonly<Record<ImportedField, (cell: string) => CellResult>> = {
   ...byField<Record<FieldWith<'maxLength'>, (cell: string) => CellResult>>(fieldsWith('maxLength'), (name) =>
     textUpTo(CONTACT_FIELDS[name].maxLength),
@@ -262,7 +259,6 @@ const valuesIn = (cell: string): string[] =>
 const orFault = (value: FieldValue | undefined, fault: string, cause: Cause): CellResult =>
   value === undefined ? { fault, cause } : { value };
 
-/** Reads a gender by its name or initial. */
 const genderIn = (cell: string): Gender | undefined =>
   GENDERS.find((gender) => [gender, gender[0]].includes(cell.toUpperCase()));
 
@@ -440,7 +436,6 @@ const MIB = 1024 * 1024;
 export const LIMITS = {
   /** The size of a CSV or vCard file. */
   textBytes: 200 * MIB,
-  /** The size of an XLSX file, which is compressed. */
   xlsxBytes: 20 * MIB,
   /** The size of all content that is read from an XLSX file, uncompressed. */
   unpackedBytes: 64 * MIB,

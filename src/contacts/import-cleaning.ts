@@ -254,7 +254,6 @@ const changeOf = (cure: Change['cure'], before: string, phone: PhoneDetails, cou
   after: phone.e164,
 });
 
-/** Effect of a change on one value. */
 type ChangeSample = { readonly line: number; readonly before: string; readonly after: string };
 
 /** The values that are changed in the same way, with the first of them. */

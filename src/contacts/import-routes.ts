@@ -48,7 +48,6 @@ const UPLOAD =
   '`imports/{id}` shows the progress. If the file as a whole is faulty, the response is 400 or 413, and nothing is ' +
   'written. Opt-outs are kept; a column `optedOut` adds to them.';
 
-/** Registers the routes for importing contacts from files, and for the results. */
 export function importRoutes(app: App, deps: PlatformDeps): void {
   const { pool } = deps;
   const onRequest = requireScope('contacts');

@@ -190,7 +190,6 @@ export const toPreviewOut = ({
 
 export const ImportId = Type.Object({ id: id() });
 
-/** The filter of a list of rejected rows. */
 export const rowsFilterFields = {
   cause: Type.Optional(
     Type.Enum([...CAUSES], { type: 'string', description: 'Only rows with a fault of this cause.' }),
@@ -299,7 +298,6 @@ export function toUploadOut({ id: uploadId, createdAt, ...row }: UploadRow): Sta
 
 const line = Type.Integer({ minimum: 1, description: 'The line of the file, from 1; in a sheet, the row.' });
 
-/** Options for reading a file. */
 const reading = {
   encoding: Type.Optional(encoding),
   delimiter: Type.Optional(delimiter),

@@ -31,7 +31,6 @@ const IMPORT_IN_LIST = columns({
   fileName: as<string>('file_name'),
   dryRun: as<boolean>('dry_run'),
   listId: as<number | null>('list_id'),
-  /** Number of rows in the file. */
   total: as<number>('total'),
   created: as<number>('created'),
   updated: as<number>('updated'),
@@ -53,7 +52,6 @@ const IMPORT_DETAILS = columns({
 /** An import in a list: fields that may be long are omitted. */
 export type ImportInList = RowOf<typeof IMPORT_IN_LIST>;
 
-/** An import with all its fields. */
 export type ImportRow = ImportInList & RowOf<typeof IMPORT_DETAILS>;
 
 /** An import that has not ended. */
@@ -98,7 +96,6 @@ export const listImports = (
 export const countImports = (db: Db, { accountId }: Of): Promise<number> =>
   countRows(db, sql`FROM contact_import WHERE account_id = ${accountId}`);
 
-/** Number of rows by outcome. */
 export type Counts = Readonly<Record<'created' | 'updated' | 'skipped' | 'errors', number>>;
 
 /** Adds the outcomes of rows to an unfinished import, and marks it as running. */
@@ -266,7 +263,6 @@ export const insertUpload = (db: Db, row: NewUpload): Promise<UploadRow> =>
         RETURNING ${UPLOAD}`,
   );
 
-/** Finds a file, also one that was imported. */
 export const findUpload = (db: Db, { accountId, uploadId }: OfUpload): Promise<UploadRow | undefined> =>
   maybeOne(db, sql`SELECT ${UPLOAD} FROM contact_upload WHERE account_id = ${accountId} AND id = ${uploadId}`);
 

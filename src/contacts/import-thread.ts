@@ -33,7 +33,6 @@ export type Conversion = {
   readonly text?: TextOptions;
 };
 
-/** Options for reading the text of a file. */
 type TextOptions = { readonly encoding?: Encoding | undefined; readonly delimiter?: Delimiter | undefined };
 
 /** Called repeatedly with the share of the file that has been read, from 0 to 1. */

@@ -33,7 +33,6 @@ import { listIdsByPerson } from './store.ts';
 /** Maximum number of rows that are imported within the request. */
 const MAX_IMMEDIATE_ROWS = 5000;
 
-/** Settings of an import, except those for reading its file. */
 type StartSettings = Pick<Settings, 'fileName' | 'dryRun' | 'listId'> & {
   readonly cleaning?: { readonly names: NameOrder };
 };

@@ -82,7 +82,6 @@ export const claimBook = (db: Db, { accountId, to }: { accountId: number; to: Bo
 export const findBook = (db: Db, { accountId }: { accountId: number }): Promise<ContactBook | undefined> =>
   maybeOne(db, sql`SELECT ${CONTACT_BOOK} FROM contact_book WHERE account_id = ${accountId}`);
 
-/** Inserts the contact book of a new account. */
 export const insertBook = (db: Db, { accountId }: { accountId: number }): Promise<number> =>
   exec(db, sql`INSERT INTO contact_book (account_id) VALUES (${accountId})`);
 

@@ -54,7 +54,6 @@ const isSelected = (chosen: ContactSelection, column: ReturnType<typeof sql>) =>
 
 const ADDED_TO_LIST = columns({
   listId: as<number>('lists.id'),
-  /** Number of contacts selected. */
   chosen: as<number>('(SELECT count(*) FROM chosen)'),
   /** Number of them that were not in the list before. */
   created: as<number>('count(added.list_id)'),
@@ -87,7 +86,6 @@ const MEMBER = columns({
   listId: as<number>('list_id'),
   contactId: as<number>('contact_id'),
 });
-/** An association of a contact with a list. */
 type Member = RowOf<typeof MEMBER>;
 
 /** Lists up to `limit` associations of these contacts with these lists, in the order of lists and contacts. */
@@ -129,7 +127,6 @@ const deleteMembers = (
         SELECT ${REMOVED_FROM_LIST} FROM gone GROUP BY list_id ORDER BY list_id`,
   );
 
-/** Lists the ids, among these contacts, of those that are in none of these lists. */
 async function listNonMembers(
   db: Db,
   { accountId, listIds, contactIds }: Of & { listIds: readonly number[]; contactIds: readonly number[] },
@@ -144,14 +141,12 @@ async function listNonMembers(
   return rows.map(({ id }) => id);
 }
 
-/** Finds the list of an association. */
 const findMember = (db: Db, { accountId, id }: Of & { id: number }): Promise<{ listId: number } | undefined> =>
   maybeOne(db, sql`SELECT list_id AS "listId" FROM contact_list_member WHERE account_id = ${accountId} AND id = ${id}`);
 
 const deleteMember = (db: Db, { accountId, id }: Of & { id: number }): Promise<number> =>
   exec(db, sql`DELETE FROM contact_list_member WHERE account_id = ${accountId} AND id = ${id}`);
 
-/** Updates the names by which lists sort these contacts. */
 export const updateNameKeys = (
   db: Db,
   { accountId, contactIds }: Of & { contactIds: readonly number[] },

@@ -65,7 +65,6 @@ const LIST = columns({
   deletedAt: as<Date | null>('deleted_at'),
 });
 
-/** A contact list. */
 export type ListRow = RowOf<typeof LIST>;
 
 /** Filter for the lists of an account. An undefined filter matches all of them. */
@@ -74,7 +73,6 @@ type ListFilter = {
   /** A part of the name, case-insensitive. */
   readonly search?: string | undefined;
   readonly ids?: readonly number[] | undefined;
-  /** The list has at least one of these contacts. */
   readonly contactIds?: readonly number[] | undefined;
   readonly isTest?: boolean | undefined;
   readonly includeDeleted: boolean;

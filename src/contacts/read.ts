@@ -255,7 +255,6 @@ function readPhone(text: Text, rules: NumberRules, current: ContactRow | null): 
   return current && phone?.e164 === current.phoneNumber ? current : describePhone(phone);
 }
 
-/** Checks that a number which is to be valid is valid in its country. */
 function validityFaults(
   isValid: boolean | undefined,
   number: NumberFields | Unreadable,
@@ -312,7 +311,6 @@ function readFullName(
 
 type NumberFields = Pick<NewContact, 'phoneNumber' | 'isValid' | 'numberType' | 'country' | 'channels'>;
 
-/** Returns the fields of a contact that follow from its number. */
 const describePhone = (phone: PhoneDetails | null): NumberFields => ({
   phoneNumber: phone?.e164 ?? null,
   isValid: phone?.isValid ?? false,

@@ -20,7 +20,6 @@ export const CONTACT_EXAMPLE: Static<typeof ContactPatch> = {
 
 export const ContactOut = Type.Object(propertyOf('out'));
 
-/** A contact among those of a list. */
 export const ContactOfListOut = Type.Object({
   ...ContactOut.properties,
   associationId: Type.Integer({

@@ -51,7 +51,6 @@ export const CONTACT = columns({
   lastContactType: as<Channel | null>('a.last_contact_type'),
   lastContactDate: as<Date | null>('a.last_contact_date'),
   lastCampaignType: as<string | null>('a.last_campaign_type'),
-  /** The channels from which the number has opted out. */
   optedOut: as<Channel[]>(
     sql`ARRAY (SELECT o.channel FROM opt_out o WHERE o.account_id = c.account_id AND o.person = c.person
          ORDER BY o.channel)`,
@@ -87,7 +86,6 @@ export const listIdsByPerson = (
         WHERE account_id = ${accountId} AND person = ANY(${textArray(numbers.map(personOf))}::text[])`,
   );
 
-/** The fields of a contact that are written. */
 export type NewContact = StoredFields & {
   readonly givenFullName: string | null;
   readonly channels: number;
@@ -171,14 +169,12 @@ export const updateContact = (
         WHERE account_id = ${accountId} AND id = ${id} RETURNING id`,
   );
 
-/** Deletes these contacts. Returns their number. */
 export const deleteContacts = (
   db: Db,
   { accountId, ids }: { accountId: number; ids: readonly number[] },
 ): Promise<number> =>
   exec(db, sql`DELETE FROM contact WHERE account_id = ${accountId} AND id = ANY(${plainArray(ids)}::bigint[])`);
 
-/** Deletes all contacts but these. Returns the number deleted. */
 export const deleteOtherContacts = (
   db: Db,
   { accountId, ids }: { accountId: number; ids: readonly number[] },
@@ -244,7 +240,6 @@ export const insertLastContacts = (db: Db, rows: readonly LastContact[]): Promis
 export type ChannelUpdate = {
   readonly accountId: number;
   readonly phoneNumber: string;
-  /** Bits to set. */
   readonly on: number;
   /** Bits to clear. */
   readonly off: number;
@@ -277,13 +272,11 @@ export type ContactFilter = { readonly [K in StoredField]?: NonNullable<StoredFi
   readonly contactIds?: readonly number[] | undefined;
   /** Groups of lists; the contact is in at least one list of each group. */
   readonly listGroups?: readonly (readonly number[])[] | undefined;
-  /** The contact is in none of these lists. */
   readonly notListIds?: readonly number[] | undefined;
   /** Bits: the contact can be reached on at least one of these channels. */
   readonly channels?: number | undefined;
   readonly lastContactType?: Channel | undefined;
   readonly lastCampaignType?: string | undefined;
-  /** The contact has opted out of at least one of these channels. */
   readonly optedOut?: readonly Channel[] | undefined;
   /** Created at this instant or later. */
   readonly createdFrom?: Date | undefined;
@@ -382,7 +375,6 @@ function idsOfLists(listIds: readonly number[], { filter, order, limit, offset }
     ORDER BY t.name_key ${direction}, t.id ${direction} LIMIT ${limit} OFFSET ${offset}`;
 }
 
-/** Lists one page of the contacts that match. */
 export function listContacts(db: Db, page: ContactPage): Promise<ContactRow[]> {
   const { filter, order } = page;
   const [listIds, ...listGroups] = filter.listGroups ?? [];

@@ -3,7 +3,6 @@ import { CHANNELS, type Channel, type Purpose } from './channels.ts';
 import { AppError } from './errors.ts';
 import type { NumberRules } from './phone.ts';
 
-/** Methods by which a user can sign in. */
 export const SIGN_IN_METHODS = ['password', 'totp', 'recovery-code', 'passkey', 'single-sign-on'] as const;
 export type SignInMethod = (typeof SIGN_IN_METHODS)[number];
 

@@ -118,7 +118,6 @@ export type Signal = {
   wait(timeoutMs: number): Promise<void>;
 };
 
-/** Creates a lowered signal. */
 export function createSignal(): Signal {
   let raised = false;
   let release: (() => void) | null = null;

@@ -22,7 +22,6 @@ type Properties = {
   readonly reaches: readonly PhoneDetails['type'][];
 };
 
-/** The channels, named as in the specification. */
 export const CHANNEL = {
   SMS: {
     bit: 1,
@@ -66,7 +65,6 @@ export const CHANNELS = Object.keys(CHANNEL) as readonly Channel[];
 type With<Property> = { [C in Channel]: (typeof CHANNEL)[C] extends Property ? C : never }[Channel];
 /** A channel whose messages find their connection by their sender, which the network knows by an id. */
 export type SenderChannel = With<{ routedBy: 'sender' }>;
-/** A channel with templates. */
 export type RichChannel = With<{ rich: true }>;
 
 export const isRoutedBySender = (channel: Channel): channel is SenderChannel => CHANNEL[channel].routedBy === 'sender';

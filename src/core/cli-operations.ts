@@ -196,7 +196,6 @@ const isList = ({ schema }: Field): boolean => withoutNull(schema)['type'] === '
 const choicesOf = ({ enum: values }: Schema): string[] | undefined =>
   Array.isArray(values) ? values.map(String) : undefined;
 
-/** Form in which values of a schema are typed. */
 type Form = 'text' | 'number' | 'boolean' | 'pairs' | 'json';
 
 function formOf(schema: Schema): Form {
@@ -317,7 +316,6 @@ async function requestOf(
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
 
-/** Returns an object with a value at a path. */
 function set(target: unknown, [name = '', ...rest]: readonly string[], value: unknown): Record<string, unknown> {
   const object = isRecord(target) ? target : {};
   return { ...object, [name]: rest.length === 0 ? value : set(object[name], rest, value) };

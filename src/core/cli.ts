@@ -17,7 +17,6 @@ import { silentLog } from './log.ts';
 import { isLocalUrl } from './outbound.ts';
 import { trimCharacterEnd } from './schema.ts';
 
-/** Dependencies of commands. */
 export type CommandContext = {
   /** Returns the validated configuration. It is only read on demand, so that `--help` works with an invalid one. */
   config(): Config;
@@ -58,7 +57,6 @@ export type CommandContext = {
   readonly secrets: SecretReader;
 };
 
-/** Registers the commands of one feature. */
 export type CommandGroup = (program: Command, context: CommandContext) => void;
 
 /** The parts of a process that commands need. */

@@ -28,7 +28,6 @@ export type SocialApp = {
 export type SimulatedNetwork = {
   /** URL for requests of this program. */
   readonly apiUrl: string;
-  /** URL for browsers. */
   readonly pagesUrl: string;
 };
 

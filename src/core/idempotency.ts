@@ -83,7 +83,6 @@ export const idempotencyTasks = ({ pool }: { readonly pool: Pool }): Task[] => [
   { name: 'old responses', work: untilIdle(() => deleteOldAnswers(pool, { limit: 10_000 }), MINUTE_MS) },
 ];
 
-/** An Idempotency-Key and the account that chose it. */
 export type Key = { readonly accountId: number; readonly key: string };
 
 /** An encrypted response with its key; `requestHash` is the SHA-256 of the request. */
@@ -143,7 +142,6 @@ export const listAnswers = (db: Db, keys: readonly Key[]): Promise<StoredAnswerR
 
 const TAKEN_KEY = columns({ accountId: as<number>('i.account_id'), key: as<string>('i.key') });
 
-/** Lists those of these keys that have a response. */
 export const listTakenKeys = (db: Db, keys: readonly Key[]): Promise<Key[]> =>
   many(
     db,

@@ -56,7 +56,6 @@ type NewJob<P> = {
   readonly runAt?: Date;
 };
 
-/** A kind of job with its dependencies, for a worker. */
 export type Runnable = {
   readonly kind: string;
   readonly options: Options;
@@ -156,7 +155,6 @@ export function createJobRunner({ pool, owner, jobs, paused, log }: RunnerDeps) 
     underWay.add(work);
   }
 
-  /** Starts due jobs of a kind. Returns their number. */
   async function startDue(lane: Lane): Promise<number> {
     const { kind, options, running, served } = lane;
     const perAccount = options.perAccount ?? options.concurrency ?? CONCURRENCY;
@@ -194,7 +192,6 @@ export function createJobRunner({ pool, owner, jobs, paused, log }: RunnerDeps) 
       }
       return started > 0 ? 0 : waitMs;
     },
-    /** Returns the number of jobs that run here. */
     running: () => underWay.size,
     /** Resolves when the jobs that run here have ended. */
     idle: (): Promise<unknown> => Promise.all(underWay),
@@ -208,7 +205,6 @@ export function createJobRunner({ pool, owner, jobs, paused, log }: RunnerDeps) 
 
 const isActiveOnly = ({ options }: Runnable): boolean => options.activeOnly ?? false;
 
-/** Moves the account to the end of those that have had a turn. */
 function noteTurn(served: Set<number>, accountId: number): void {
   served.delete(accountId);
   served.add(accountId);
@@ -336,7 +332,6 @@ const listNext = (
 
 type Key = { readonly id: string; readonly owner: number };
 
-/** Returns a job to the queue. Only its owner can. */
 const updateJob = (
   db: Db,
   { id, owner, inMs, tries, payload }: Key & { inMs: number; tries: number; payload: unknown },

@@ -174,9 +174,7 @@ const SECONDS = 60;
 type Minute = {
   /** The counts by second, as a ring buffer. */
   readonly counts: Int32Array;
-  /** The latest second with a count. */
   second: number;
-  /** The sum of all counts. */
   total: number;
   /** The count of this process in the latest second. */
   own: number;

@@ -9,7 +9,6 @@ type OperatingSystem = {
   readonly hostsFile: string;
   /** The name of the system in the packages of the built-in PostgreSQL. */
   readonly packageName: string;
-  /** Suffix of the file name of a program. */
   readonly programSuffix: '' | '.exe';
   /** A locale of the C library in which pg_trgm recognises letters. */
   readonly locale: string;

@@ -70,7 +70,6 @@ export function openMail(secretKey: SecretKey, { id, sealed }: Pick<QueuedMail, 
 
 const contextOf = (id: string): string => `outgoing_mail.sealed ${id}`;
 
-/** Purpose of a mail. */
 export type MailKind = 'reset' | 'invitation' | 'copy' | 'notice';
 
 /** Maximum number of mails to a recipient, over all accounts. Mails with another `name` are counted separately. */
@@ -233,7 +232,6 @@ export function mailJobs({ config, ...deps }: Deps): Runnable[] {
   return [urgentMail.using({ ...deps, mailer }), queuedMail.using({ ...deps, mailer })];
 }
 
-/** Finds the plan of an account. */
 const findPlan = async (db: Db, { accountId }: { accountId: number }): Promise<Plan> =>
   (await one<{ plan: Plan }>(db, sql`SELECT plan FROM account WHERE id = ${accountId}`)).plan;
 

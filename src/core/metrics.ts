@@ -7,7 +7,6 @@ import {
   Registry,
 } from 'prom-client';
 
-/** The metrics of a program. */
 export type Metrics = {
   /** Features register their own counters and gauges here; /metrics shows all of them. */
   readonly registry: Registry;

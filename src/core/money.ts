@@ -40,7 +40,6 @@ type Lack = { readonly priceMicros: number; readonly availableMicros: number; re
 export const withAmounts = (text: string, { priceMicros, availableMicros, currency }: Lack): string =>
   `${text}${AMOUNTS}${fromMicros(priceMicros)} ${currency}, and ${fromMicros(availableMicros)} is available`;
 
-/** Start of the amounts in such a text. */
 const AMOUNTS = ': the message costs ';
 
 /** Returns a text, made by `withAmounts` or not, as this caller may see it. */

@@ -235,7 +235,6 @@ export function createResolve(options: Options = {}): Resolve {
   };
 }
 
-/** Returns the addresses that a hosts file lists for a name. */
 export const addressesIn = (hosts: string, name: string): string[] =>
   hosts.split('\n').flatMap((line) => {
     const [address = '', ...names] = line.replace(/#.*/, '').trim().toLowerCase().split(/\s+/);

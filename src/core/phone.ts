@@ -130,7 +130,6 @@ const FULL_WIDTH = /[\uff01-\uff5e]/g;
 const FULL_WIDTH_OFFSET = 0xfee0;
 /** The marks by which spreadsheets keep a number as a text. */
 const SPREADSHEET_TEXT = /^\s*(?:="(.*)"|'(.*))\s*$/s;
-/** A country code in parentheses. */
 const CODE_IN_PARENTHESES = /^(\s*)\(\s*((?:\+|00)\d{1,3})\s*\)/;
 
 /** Removes what was added to a number when it was copied. */
@@ -140,7 +139,6 @@ const cleanNumber = (text: string): string =>
     .replace(SPREADSHEET_TEXT, '$1$2')
     .replace(CODE_IN_PARENTHESES, '$1$2 ');
 
-/** Reads a plain international number. */
 function readPlain(text: string): ReadNumber | null {
   const digits = PLAIN.exec(text)?.[1];
   return digits !== undefined && isPlainInternational(digits) ? { e164: `+${digits}` } : null;

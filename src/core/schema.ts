@@ -61,7 +61,6 @@ export function* valuesIn(document: unknown): Generator<unknown> {
   }
 }
 
-/** A placeholder in a text. */
 type Placeholder = {
   /** The placeholder as it is written in the text, with its braces. */
   readonly whole: string;
@@ -150,5 +149,4 @@ export function fillPlaceholders(text: string, valueOf: (name: string) => string
     .join('');
 }
 
-/** What colleagues call a user, in responses. */
 export const displayName = Type.String({ description: 'What colleagues call the user; empty if nothing was given.' });

@@ -14,7 +14,6 @@ const must = (what: string): never => {
 export type Rule<T> = ((value: string) => T) & { readonly type: string };
 const rule = <T>(type: string, parse: (value: string) => T): Rule<T> => Object.assign(parse, { type });
 
-/** Accepts any text. */
 export const text = (type: string) => rule(type, (value) => value);
 /** Resolves the path of a file or folder. */
 export const path = rule('path', (value) => resolve(value));
@@ -34,7 +33,6 @@ export const integer = (min: number, max: number) =>
 export const mebibytes = (min: number, max: number) => rule('number', (value) => integer(min, max)(value) * 1024 ** 2);
 /** Applies a rule, and turns an empty text into undefined. */
 export const optional = <T>(parse: Rule<T>) => rule(parse.type, (value) => (value === '' ? undefined : parse(value)));
-/** Accepts one of the choices. */
 export const oneOf = <T extends string>(choices: readonly T[]) =>
   rule(
     choices.join(', '),
@@ -145,7 +143,6 @@ export const scopesOf = (platform: Platform) =>
     return missing.length === 0 ? scopes : must(`scopes that include ${missing.join(' and ')}`);
   });
 
-/** Accepts texts that match the pattern. */
 export const matching = (type: string, pattern: RegExp, example: string) =>
   rule(type, (value) => (pattern.test(value) ? value : must(`such as ${example}`)));
 

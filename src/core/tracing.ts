@@ -23,7 +23,6 @@ export type MessageKey = { readonly accountId: number; readonly messageId: strin
 /** Attributes of a stage in addition to its message. Contains no phone numbers or texts. */
 type StageResult = {
   readonly channel?: Channel;
-  /** The name of the connection. */
   readonly connection?: string;
   readonly status?: string;
   /** The error code of a carrier or of a receiver; shown only with `failed`. */

@@ -30,7 +30,6 @@ export type ClaimDeps = {
   readonly log: Log;
 };
 
-/** The pump that the claims are for. */
 type Claimer = {
   readonly held: Held;
   /** Returns how many messages should be waiting in memory; with fewer, more are claimed. */

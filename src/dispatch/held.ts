@@ -103,7 +103,6 @@ export type Held = {
   /** Returns the best (lowest) priority number of the waiting messages; `NO_PRIORITY` when none waits. */
   bestPriority(): number;
   list(): readonly HeldChunk[];
-  /** Drops a chunk if it is held. */
   drop(chunk: HeldChunk): void;
 };
 

@@ -25,7 +25,6 @@ const MAX_SENDER_RATES = 10_000;
 
 type Limit = ReturnType<NonNullable<Carrier['paceOf']>>;
 
-/** Creates the pacing of one pump. */
 export function createPacing(carrier: Carrier, bucket: TokenBucket): Pacing {
   let leastMs = Number.POSITIVE_INFINITY;
   let sharers = 1;

@@ -43,7 +43,6 @@ export type NewChunk = {
   readonly availableAt: Date | null;
   /** `hold` by default. */
   readonly onUnknown?: OnUnknown;
-  /** The number of attempts that these messages have had. */
   readonly attempt?: number;
   /** The campaign that may park or withdraw them while they wait. */
   readonly campaignId?: number | null;
@@ -71,7 +70,6 @@ type ChunkRow = RowOf<typeof CHUNK>;
 export type Chunk = Omit<ChunkRow, 'ids' | 'alternates'> & {
   /** The connections that its messages may move to, best first. */
   readonly alternates: number[];
-  /** The ids of its messages. */
   readonly ids: string[];
 };
 
@@ -215,7 +213,6 @@ const inOrder = (rows: readonly ChunkRow[]): Chunk[] =>
 
 /** The state of a chunk that still belongs to this worker. */
 export type OwnedChunk = {
-  /** The ids of its messages that were withdrawn. */
   readonly withdrawn: readonly string[];
   /** True if no more of its messages may be written: then its intent has not changed. */
   readonly parked: boolean;

@@ -155,7 +155,6 @@ type MakeDeps = Omit<SourceDeps, 'standbysUrl'> & {
   readonly config: Pick<Config, 'dataDir' | 'databaseUrlRead'>;
 };
 
-/** Hours for which a file is available. */
 const AVAILABLE_HOURS = 24;
 /** The file that a worker was writing when it died is deleted after this time. */
 const ABANDONED_SECONDS = 24 * 3600;
@@ -202,7 +201,6 @@ async function storeFile({ pool, storage }: MakeDeps, row: ExportRow, { rows, co
   });
 }
 
-/** Destination of the rows, and number of failures of the export. */
 type Attempt = { readonly file: Awaited<ReturnType<typeof openTemporaryFile>>; readonly failures: number };
 type CopiedRows = { readonly rows: number; readonly columns: readonly Column[] };
 
@@ -243,7 +241,6 @@ function createProgressCounter({ pool, log }: MakeDeps, { accountId, id }: Expor
 
 type SourceDeps = {
   readonly connectionString: string;
-  /** The standbys, if there are any. */
   readonly standbysUrl?: string | undefined;
   readonly log: Log;
 };
@@ -288,7 +285,6 @@ async function openStandby(url: string, { accountId, id, version }: ExportRow): 
   }
 }
 
-/** The tasks that delete expired files and old exports. */
 export const exportTasks = ({ pool, config }: { pool: Pool; config: Pick<Config, 'retentionDays'> }): Task[] => [
   { name: 'expired exports', work: untilIdle(() => expireExports(pool), MINUTE_MS) },
   { name: 'old exports', work: every(HOUR_MS, () => deleteOldExports(pool, { days: config.retentionDays })) },

@@ -21,13 +21,11 @@ import type { ExportFormat, ExportRequest, ReportFilters } from './store.ts';
 /** Content of a column. `phone`: a phone number, or a name instead of it. `plain`: text that this program wrote. */
 type CellKind = 'text' | 'phone' | 'number' | 'plain';
 
-/** A column of a file. */
 export type Column = { readonly name: string; readonly kind: CellKind; readonly value: Sql };
 
 /** The query of a file: its columns and its rows. */
 export type RowQuery = {
   readonly columns: readonly Column[];
-  /** FROM and WHERE. */
   readonly source: Sql;
   readonly order: Sql;
   /** FROM and WHERE for the same number of rows as `source`, cheaper where possible. */
@@ -105,7 +103,6 @@ const textOfCode = (texts: readonly string[]): Sql =>
 
 const column = (name: string, kind: CellKind, value: Sql): Column => ({ name, kind, value });
 
-/** A record as in the history, and the source of the message. */
 const RECORD: readonly Column[] = [
   column('messageId', 'plain', sql`m.id`),
   column('customerMessageId', 'text', sql`m.client_id`),

@@ -67,7 +67,6 @@ export const toNoteOut = ({ id, text, authorId, author, createdAt }: Note): Note
   timestamp: createdAt.toISOString(),
 });
 
-/** Finds links to stored files, by their ids. */
 export type FindFiles = (accountId: number, mediaIds: readonly number[]) => Promise<ReadonlyMap<number, FileLink>>;
 export type FileLink = {
   readonly url: string;
@@ -214,7 +213,6 @@ export type Note = RowOf<typeof NOTE>;
 
 type InChat = { readonly accountId: number; readonly chatId: string };
 
-/** Inserts a note about a conversation. */
 export const insertNote = (db: Db, note: InChat & Omit<Note, 'createdAt'>): Promise<Note> =>
   one(
     db,
@@ -236,7 +234,6 @@ export async function listNotes(
   return newest.reverse();
 }
 
-/** Lists these notes, of any conversation of an account. */
 export const listNotesById = (
   db: Db,
   { accountId, keys }: { accountId: number; keys: readonly { readonly chatId: string; readonly id: string }[] },

@@ -43,13 +43,11 @@ type Label = RowOf<typeof LABEL>;
 
 type Of = { readonly accountId: number };
 
-/** Removes a label from all conversations. */
 export const deleteLabelling = (db: Db, { accountId, labelId }: Of & { readonly labelId: number }): Promise<number> =>
   exec(db, sql`DELETE FROM conversation_label WHERE account_id = ${accountId} AND label_id = ${labelId}`);
 
 type InChat = Of & { readonly chatId: string };
 
-/** Locks those of these labels that the account has, and returns their ids. */
 export async function lockLabels(
   db: Db,
   { accountId, ids }: Of & { readonly ids: readonly number[] },

@@ -351,13 +351,11 @@ const SETTINGS = columns({
   timeZone: as<string>('s.time_zone'),
   openHours: as<OpenHours[]>('s.open_hours'),
 });
-/** The settings of an account's inbox. */
 type SettingsRow = RowOf<typeof SETTINGS>;
 
 const findSettings = (db: Db, { accountId }: Of): Promise<SettingsRow | undefined> =>
   maybeOne(db, sql`SELECT ${SETTINGS} FROM inbox_settings s WHERE s.account_id = ${accountId}`);
 
-/** Lists the settings of those of these accounts that have any. */
 const listSettings = (db: Db, { accountIds }: { accountIds: readonly number[] }): Promise<SettingsRow[]> =>
   many(db, sql`SELECT ${SETTINGS} FROM inbox_settings s WHERE s.account_id = ANY(${plainArray(accountIds)}::bigint[])`);
 

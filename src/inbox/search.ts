@@ -22,7 +22,6 @@ const SearchQuery = Type.Object({
 
 const FoundMessage = Type.Object({ message: MessageOut, conversation: ConversationOut });
 
-/** Registers the route that searches the texts of all conversations. */
 export function searchRoutes(app: App, { pool, findFiles }: PlatformDeps & { readonly findFiles: FindFiles }): void {
   app.get('/api/partner-gateway/v1/inbox/messages', {
     onRequest: requireScope('inbox'),
@@ -85,7 +84,6 @@ export function toWordQuery(search: string): string | null {
 }
 
 const FOUND = columns({ chatId: as<string>('f.chat_id'), id: as<string>('f.id') });
-/** The key of a message that was found. */
 type FoundKey = RowOf<typeof FOUND>;
 
 /** Finds messages of the account of the caller (`tenant`) by a tsquery, the newest first. */

@@ -229,7 +229,6 @@ export type Endpoints = RowOf<typeof ENDPOINTS>;
 export const findEndpoints = (db: Db, { accountId, chatId }: One): Promise<Endpoints | undefined> =>
   maybeOne(db, sql`SELECT ${ENDPOINTS} FROM conversation WHERE account_id = ${accountId} AND chat_id = ${chatId}`);
 
-/** The key by which the lists count a conversation. */
 export type CountKey = {
   readonly accountId: number;
   readonly archived: boolean;
@@ -308,7 +307,6 @@ const THREAD_MESSAGE = columns({
 /** The message of a person as it was received, beside its place in the thread. */
 const AS_RECEIVED = raw('LEFT JOIN inbound_message i ON i.account_id = m.account_id AND i.id = m.id');
 
-/** A message of a conversation. */
 export type ThreadMessage = RowOf<typeof THREAD_MESSAGE>;
 
 type InThread = { readonly accountId: number; readonly chatId: string };
@@ -365,7 +363,6 @@ const CHAT_ID = columns({ chatId: as<string>('m.chat_id') });
 const FIRST = '00000000-0000-0000-0000-000000000000';
 const LAST = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
-/** Lists these messages of an account, of any of its threads. */
 export const listThreadMessages = (
   db: Db,
   { accountId, keys }: { accountId: number; keys: readonly { readonly chatId: string; readonly id: string }[] },

@@ -35,7 +35,6 @@ const MAX_WAITING = 2000;
 
 type Deps = PlatformDeps & { readonly findFiles: FindFiles; readonly inboxHub: Hub; readonly presence: Presence };
 
-/** Registers the route that streams the changes of an inbox. */
 export function streamRoutes(app: App, path: string, deps: Deps): void {
   app.register(async (scope: App) => {
     await scope.register(fastifySSE, { heartbeatInterval: HEARTBEAT_MS });
@@ -240,7 +239,6 @@ export type Hub = {
    * error of the database when the events until now cannot be read.
    */
   listen(accountId: number, after: number, listener: Listener): Promise<() => void>;
-  /** Counts the listeners of an account. */
   count(accountId: number): number;
 };
 

@@ -91,7 +91,6 @@ const withBuffers = (inspection: Inspection): Inspection => ({
 const asBuffer = (bytes: Uint8Array | null): Buffer | null =>
   bytes && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 
-/** A request to the decoder. */
 export type Request = { readonly bytes: Uint8Array; readonly claim: Claim };
 /**
  * The decoder's reply: the inspection, a rejection with a message for the sender, or a failure of the decoder itself.

@@ -79,7 +79,6 @@ async function detectType(bytes: Uint8Array, { fileName, contentType }: Claim): 
 
 const MIB = 1024 * 1024;
 
-/** The limits of media files. */
 export const LIMITS = {
   imageBytes: 5 * MIB,
   videoBytes: 16 * MIB,

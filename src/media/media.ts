@@ -28,7 +28,6 @@ const ORPHAN_SECONDS = 3600;
 
 /** Returns a random key that identifies a file in links and paths. */
 const newMediaKey = (): string => randomBytes(16).toString('base64url');
-/** Returns a random key for a file in the store. */
 const newFileKey = (accountId: number): string => `media/${accountId}/${randomUUID()}`;
 
 /** A file that is in the store but has no row yet. */

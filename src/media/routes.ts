@@ -262,7 +262,6 @@ function parseUploadFields(fields: ReadonlyMap<string, string>, fileName: string
 
 const isId = (text: string): boolean => /^[1-9]\d{0,15}$/.test(text) && Number(text) <= Number.MAX_SAFE_INTEGER;
 
-/** The scope of a file, by its origin. */
 const SCOPES = { UPLOAD: 'media', INBOUND: 'inbox' } as const satisfies Record<MediaRow['origin'], Scope>;
 
 /**

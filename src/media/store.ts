@@ -153,7 +153,6 @@ const MEDIA = columns({
   width: as<number | null>('width'),
   height: as<number | null>('height'),
   durationSeconds: as<number | null>('duration_seconds'),
-  /** Identifies the file in the store. */
   fileKey: as<string>('file_key'),
   thumbnailKey: as<string | null>('thumbnail_key'),
   thumbnailBytes: as<number | null>('thumbnail_bytes'),

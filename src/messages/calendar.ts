@@ -22,7 +22,6 @@ export function placeOf(destination: string): Place {
  */
 export type QuietHours = { readonly from: string; readonly to: string } | { readonly off: true };
 
-/** Limits on the hours of a message. */
 export type Limits = {
   /** True if the rules of the country apply (calendar-rules.ts). */
   readonly laws: boolean;

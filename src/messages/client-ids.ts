@@ -9,7 +9,6 @@ import { contentHash, type Verdict } from './read-send.ts';
  */
 export const claimedId = ({ message, draft }: Prepared): string | null => (draft.isFollowing ? null : message.clientId);
 
-/** Returns the verdict on a message that is stored. */
 export const accepted = ({ message, unicode, hold }: Prepared): Verdict => ({
   kind: 'accepted',
   messageId: message.id,
@@ -106,7 +105,6 @@ const CLIENT_ID_HOLDER = columns({
   contentHash: as<Buffer>('c.content_hash'),
   parts: as<number>('m.parts'),
 });
-/** The message that holds a client id. */
 type ClientIdHolder = RowOf<typeof CLIENT_ID_HOLDER>;
 
 /**

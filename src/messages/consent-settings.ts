@@ -163,7 +163,6 @@ const SETTINGS = columns({
   answers: as<ConsentSettings['answers']>('answers'),
 });
 
-/** Lists the settings of those of these accounts that have any. */
 const listSettings = (db: Db, accountIds: readonly number[]): Promise<RowOf<typeof SETTINGS>[]> =>
   many(db, sql`SELECT ${SETTINGS} FROM consent_settings WHERE account_id = ANY(${plainArray(accountIds)}::bigint[])`);
 
@@ -188,7 +187,6 @@ const storeSettings = (db: Db, row: { readonly accountId: number } & ConsentSett
 /** The settings of some accounts; an account without any has the defaults. */
 export type SettingsOf = (accountId: number) => ConsentSettings;
 
-/** Loads the settings of accounts, with one statement. */
 export async function loadConsentSettings(db: Db, accountIds: readonly number[]): Promise<SettingsOf> {
   const distinct = [...new Set(accountIds)];
   const rows = distinct.length === 0 ? [] : await listSettings(db, distinct);

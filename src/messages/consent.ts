@@ -40,7 +40,6 @@ export type ConsentSource =
   | 'PAGE'
   | 'ERASURE';
 
-/** A person on a channel, for one account. */
 type Consent = { readonly accountId: number; readonly phoneNumber: string; readonly channel: Channel };
 /** Key of a record of a person. `sender`: ours, as `senderKey` returns it; `*`: any. */
 type Key = { readonly purpose: ConsentPurpose; readonly sender: string };

@@ -189,7 +189,6 @@ async function billsOf(tx: Db, held: readonly db.StateMove[]): Promise<Bills> {
 
 /** Moves with the facts that they have in common (`moveStates`). */
 type EndGroup = {
-  /** The places of the moves among all moves. */
   readonly places: readonly number[];
   readonly moves: readonly StateMove[];
   readonly moved: boolean;

@@ -23,7 +23,6 @@ export const insertErased = (
 ): Promise<number> =>
   exec(tx, sql`${insertRows('erased_person', rows, { accountId: bigint, hash: bytea })} ON CONFLICT DO NOTHING`);
 
-/** Returns those of these numbers of an account whose persons are erased. */
 export async function findErased(
   db: Db,
   hashOf: HashOfPerson | undefined,

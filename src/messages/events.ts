@@ -70,7 +70,6 @@ const toRead = ({ accountId, id, readAt }: MessageRead): NewWebhookEvent => {
   return { accountId, kind: 'READ', messageId: id, at: readAt };
 };
 
-/** A message of a campaign that reached its end. */
 export type CampaignEnd = {
   readonly accountId: number;
   readonly campaignId: number;
@@ -218,7 +217,6 @@ export type EventDetails = {
   readonly channel?: Channel;
 };
 
-/** An event in the history of a message. */
 export type NewEvent = {
   readonly accountId: number;
   readonly messageId: string;

@@ -219,7 +219,6 @@ export const expiryTasks = ({ pool, now }: { readonly pool: Pool; readonly now: 
 /** A deadline of messages of one account, after which they are given up. */
 export type NewDeadline = { readonly accountId: number; readonly dueAt: Date; readonly ids: readonly string[] };
 
-/** Stores the deadlines of messages. */
 export async function insertDeadlines(db: Db, deadlines: readonly NewDeadline[]): Promise<void> {
   await exec(
     db,
@@ -276,7 +275,6 @@ export async function updateExpiryProgress(db: Db, { from, to }: { from: Date; t
   await exec(db, sql`UPDATE expiry_progress SET done_to = ${to} WHERE done_to <= ${from}`);
 }
 
-/** The key of a message. */
 export type Key = { readonly accountId: number; readonly id: string };
 
 const OPEN_MESSAGE = columns({ accountId: as<number>('s.account_id'), id: as<string>('s.id') });
@@ -325,7 +323,6 @@ const DELIVERY_STATE = columns({
   errorCode: as<string | null>('s.error_code'),
   wantReceipt: as<boolean>('m.want_receipt'),
 });
-/** Progress of the delivery of a message. */
 export type DeliveryState = RowOf<typeof DELIVERY_STATE>;
 
 /** Lists the delivery progress of these messages. Messages that no longer exist are omitted. */

@@ -33,7 +33,6 @@ export type NextChannel = FollowRule & {
   readonly verificationId?: string;
 };
 
-/** The key of a message. */
 export type Key = { readonly accountId: number; readonly id: string };
 
 const keysOf = (keys: readonly Key[]) =>

@@ -37,7 +37,6 @@ export const plainNumber = (written: string): string => written.replace(/^\+(?=\
 type Named = {
   /** The number as the carrier writes it, or `*` for every other number of the connection. */
   readonly number: string;
-  /** The name of the connection. */
   readonly connection: string;
   readonly by: string;
 };
@@ -233,7 +232,6 @@ const PART = columns({
   /** True if the part has waited for more than ten minutes. */
   overdue: as<boolean>("p.received_at < now() - interval '10 minutes'"),
 });
-/** A waiting part. */
 export type Part = Readonly<Omit<RowOf<typeof PART>, 'textUtf16'>> & Pick<NewPart, 'text'>;
 
 /** Lists the waiting parts of these long messages in the order in which they were received. */
@@ -271,7 +269,6 @@ export async function deleteParts(db: Db, { ids }: { ids: readonly number[] }): 
   return exec(db, sql`DELETE FROM inbound_part WHERE id = ANY(${plainArray(ids)}::bigint[])`);
 }
 
-/** A stored whole message. */
 export type NewInboundMessage = {
   readonly accountId: number;
   readonly id: string;
@@ -295,7 +292,6 @@ export type InboundDetails = Pick<RichInbound, 'id' | 'profileName' | 'ownNumber
   readonly at: string | null;
 };
 
-/** A message that a person quotes, by its id at the network. */
 type Quoted = { readonly accountId: number; readonly connectionId: number; readonly networkId: string };
 
 /** Days in which a quoted message is looked for. */
@@ -341,7 +337,6 @@ export async function withQuoted(
   });
 }
 
-/** Stores whole messages. */
 export async function insertInboundMessages(db: Db, rows: readonly NewInboundMessage[]): Promise<void> {
   await exec(
     db,

@@ -14,7 +14,6 @@ export const RULE = columns({
   answer: as<string | null>('r.answer'),
   /** An https URL, an email address or an E.164 number. */
   forwardTo: as<string | null>('r.forward_to'),
-  /** The purpose of the reply. */
   purpose: as<Purpose>('r.purpose'),
   /** Reason why the last reply or copy was not sent. */
   fault: as<string | null>('r.fault'),
@@ -23,7 +22,6 @@ export const RULE = columns({
 });
 export type KeywordRule = RowOf<typeof RULE>;
 
-/** Lists the rules of these accounts. */
 export async function listRulesOf(db: Db, { accountIds }: { accountIds: readonly number[] }): Promise<KeywordRule[]> {
   return many(
     db,
@@ -91,7 +89,6 @@ const RECEIVED = columns({
   body: as<string>('m.body'),
   receivedAt: as<Date>('m.received_at'),
 });
-/** An inbound message that has a keyword. */
 export type Received = RowOf<typeof RECEIVED>;
 
 /** Finds an inbound message; undefined when it was deleted meanwhile. */

@@ -62,7 +62,6 @@ type Action = {
   readonly target: string;
   /** The text of a reply; null for a copy. */
   readonly answer: string | null;
-  /** The purpose of a reply. */
   readonly purpose: Purpose;
 };
 type Wanted = { readonly action: Action; readonly pair: db.Pair };
@@ -260,7 +259,6 @@ function secretsOf(key: SecretKey, endpoint: Endpoint, at: Date): readonly strin
   }
 }
 
-/** Makes the body of a copy to a URL. */
 const toCopy = ({ inboundId, channel, source, destination, body, keyword, receivedAt }: Copied) => ({
   messageId: inboundId,
   channel,

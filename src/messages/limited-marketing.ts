@@ -16,7 +16,6 @@ const MAX_REPEATS = 2;
 /** After single sends and bulk requests, like campaigns. */
 const PRIORITY = 2;
 
-/** A receipt and the message that it reports on. */
 type Report = {
   readonly accountId: number;
   readonly messageId: string;

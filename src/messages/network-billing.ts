@@ -141,7 +141,6 @@ export const listBillingGaps = (db: Db): Promise<BillingGap[]> =>
     sql`SELECT ${GAP} FROM billing_day WHERE day >= (now() AT TIME ZONE 'UTC')::date - 1 ORDER BY day DESC, category`,
   );
 
-/** Days for which comparisons are kept. */
 const KEPT_DAYS = 31;
 
 /** Stores the comparison of the last two days for alerts and metrics, which are asked more often than it can be made. */

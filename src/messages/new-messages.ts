@@ -175,7 +175,6 @@ export type NewMessage = {
   readonly userId: number | null;
   /** The credential that submitted the message over SMPP, or null. */
   readonly smppCredentialId: number | null;
-  /** The campaign in whose totals the message counts. */
   readonly campaignId: number | null;
   /** The code that the carrier gets in place of the bullets. In memory only: no column has it. */
   readonly code?: string;

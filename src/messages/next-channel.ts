@@ -23,7 +23,6 @@ type FallbackSettings = {
 /** Default seconds until the next channel is tried, by the message's channel, from when its carrier has taken it. */
 const DEFAULT_AFTER_SECONDS: Readonly<Record<string, number>> = { WHATSAPP: 3600, RCS: 300 };
 
-/** Returns the rule for messages on a channel. */
 export const followRule = ({ after, maxWait, onStatus }: FallbackSettings, channel: Channel): FollowRule => ({
   afterSeconds: after?.[channel] ?? DEFAULT_AFTER_SECONDS[channel] ?? 0,
   maxWaitSeconds: maxWait ?? null,

@@ -106,10 +106,8 @@ const PART_STATUSES = columns({
   /** Time at which the last of them was done; null when none is. */
   doneAt: as<Date | null>('max(p.done_at)'),
 });
-/** The statuses of the parts of one message. */
 export type PartStatuses = RowOf<typeof PART_STATUSES>;
 
-/** Lists the statuses of the parts of these messages. */
 export const listPartStatuses = (db: Db, { keys, firstId, lastId }: Keys): Promise<PartStatuses[]> =>
   many(
     db,
@@ -175,7 +173,6 @@ export async function listByCarrierIds(
 /** A message, as the hits of `listByCarrierIds` name it. */
 type MessageKey = { readonly accountId: number; readonly id: string };
 
-/** Lists these messages, of any accounts, with the numbers they were sent to. */
 export async function listNumbers(
   db: Db,
   messages: readonly MessageKey[],

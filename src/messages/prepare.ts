@@ -247,7 +247,6 @@ const trafficOf = ({
   salt: 0,
 });
 
-/** Sets the text with its parts and its alphabet. */
 function fillText(work: Work): Refusal | null {
   const { draft, message } = work;
   const { encoding, gsmOnly, udh, maxParts = MAX_PARTS } = draft;

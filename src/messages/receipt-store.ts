@@ -209,7 +209,6 @@ const fromRow = ([carrierIds, state, doneAtMs, errorCode, destination, sender, r
 /** Escapes NULs: a carrier may put one anywhere, but PostgreSQL's text may not contain one. */
 const toJson = (value: unknown): string => JSON.stringify(value).replaceAll('\\u0000', '\\ufffd');
 
-/** Receipts as the inbox stores them. */
 export const receiptsJson = (receipts: readonly Receipt[]): string => toJson(receipts.map(toRow));
 
 /** Returns a receipt as it reads after storage: the database takes no NUL, so another character replaces it. */
@@ -312,7 +311,6 @@ const PARKED = columns({
   receivedAt: as<Date>('received_at'),
   tries: as<number>('tries'),
 });
-/** A parked receipt, with its number of retries. */
 export type Parked = Omit<RowOf<typeof PARKED>, 'receipt'> & Pick<Unmatched, 'receipt'>;
 
 /** Locks up to `limit` parked receipts that are due to be tried again. */
@@ -325,7 +323,6 @@ export async function claimUnmatched(db: Db, limit: number): Promise<Parked[]> {
   return rows.map((row) => ({ ...row, receipt: fromJson(row.receipt) }));
 }
 
-/** Deletes parked receipts by their ids. */
 export async function deleteUnmatched(db: Db, ids: readonly number[]): Promise<void> {
   await exec(db, sql`DELETE FROM receipt_unmatched WHERE id = ANY(${plainArray(ids)}::bigint[])`);
 }

@@ -281,7 +281,6 @@ function postponeOldest(pool: Pool): Promise<number> {
 
 type Matcher = (connectionId: number, arrived: readonly Arrived[]) => Promise<Match[]>;
 
-/** Matches receipts of any connections. */
 async function matchAll<A extends Arrived>(arrived: readonly A[], matcher: Matcher): Promise<Matched<A>> {
   const result: Matched<A> = { found: [], receipts: [], rest: [] };
   for (const [connectionId, own] of Map.groupBy(arrived, (a) => a.connectionId)) {

@@ -190,7 +190,6 @@ type Mark = {
   readonly database: string;
 };
 
-/** A mark that was read from its file. */
 type FoundMark = Mark & {
   /** True if the file came with a copy of the folder and was not written here. */
   readonly copied: boolean;
@@ -298,7 +297,6 @@ async function claimGuardTurn(session: Db): Promise<void> {
   await exec(session, sql`SELECT pg_advisory_lock(${LOCK})`);
 }
 
-/** Ends this session's turn. */
 async function releaseGuardTurn(session: Db): Promise<void> {
   await exec(session, sql`SELECT pg_advisory_unlock(${LOCK})`);
 }
@@ -394,7 +392,6 @@ const UNSENT = columns({
   accountId: as<number>('c.account_id'),
   account: as<string>('a.name'),
   messages: as<number>('sum(w.messages)::bigint'),
-  /** Number of the messages that are scheduled for later. */
   scheduled: as<number>('coalesce(sum(w.messages) FILTER (WHERE c.available_at > now()), 0)::bigint'),
   /** Time at which the oldest message was accepted. */
   oldest: as<Date>('min(w.oldest)'),
@@ -423,10 +420,8 @@ const UNSENT_CAMPAIGN = columns({
   recipients: as<number>(`greatest(0, c.total_destinations - r.messages + (
                  SELECT count(*) FROM campaign_fallback h WHERE h.account_id = c.account_id AND h.campaign_id = c.id))::bigint`),
 });
-/** A campaign that has messages to make. */
 export type UnsentCampaign = RowOf<typeof UNSENT_CAMPAIGN>;
 
-/** Lists the campaigns that have messages to make. */
 export const listUnsentCampaigns = (db: Db): Promise<UnsentCampaign[]> =>
   many(db, sql`SELECT ${UNSENT_CAMPAIGN} FROM ${UNFINISHED} ORDER BY c.account_id, c.id`);
 

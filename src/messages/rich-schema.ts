@@ -120,7 +120,6 @@ export const filesOfBody = (body: WhatsappBody): WantedFile[] =>
     ? [{ field: 'body.mediaId', id: body.mediaId, types: FILE_TYPES[body.type] }]
     : [];
 
-/** The readable text of a body. */
 export const textOfBody = (body: WhatsappBody): string => {
   if (body.type === 'TEXT') return body.text;
   if (body.type === 'REACTION') return body.emoji;

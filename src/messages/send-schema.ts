@@ -63,7 +63,6 @@ const ValidityPeriod = Type.Optional(
   Type.Integer({ minimum: 1, maximum: 4320, description: 'Minutes until the message is no longer delivered.' }),
 );
 
-/** Fields of all sends for what the message is for. */
 export const purposeFields = {
   purpose: Type.Optional(
     purposeSchema(
@@ -80,7 +79,6 @@ export const purposeFields = {
   ),
 };
 
-/** Fields of all sends that a client gets back. */
 export const clientFields = {
   metadata: Type.Optional(
     Type.Record(Type.String({ pattern: '^[A-Za-z0-9_.-]{1,40}$' }), Type.String({ maxLength: 255 }), {
@@ -206,7 +204,6 @@ export const held = {
   held: Type.Optional({ ...HoldOut, description: 'Set if the message waits because of the calendar.' }),
 };
 
-/** Reasons for the rejection of a message. */
 export const Reasons = Type.Array(textWithAmounts('A reason.'));
 
 const SmsResult = Type.Object({
@@ -252,7 +249,6 @@ export const MessageServerOut = Type.Object(
   { description: 'The message is committed. A rejected message has `accepted: false` and its reasons.' },
 );
 
-/** The body of a bulk send. */
 export const BulkIn = Type.Object({
   globalId: Type.Optional(
     Type.String({
@@ -306,7 +302,6 @@ export const BULK_EXAMPLE: Static<typeof BulkIn> = {
   ],
 };
 
-/** The response to a bulk send. */
 export const BulkOut = Type.Object(
   {
     globalId: orNull(Type.String({ description: 'The id from the request; null when it had none.' })),

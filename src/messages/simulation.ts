@@ -135,7 +135,6 @@ const SIMULATED_OUTCOME = columns({
   status: as<number>('o.status'),
   dueAt: as<Date>('o.due_at'),
 });
-/** The planned outcome of a simulated message. */
 type SimulatedOutcome = RowOf<typeof SIMULATED_OUTCOME>;
 
 /** Takes the oldest `limit` simulated outcomes whose time has come. They are deleted when the transaction commits. */

@@ -414,7 +414,6 @@ const MESSAGE_HISTORY = columns({
   credentialId: as<number | null>('m.smpp_credential_id'),
   /** The system_id of that credential, unless it was deleted. */
   systemId: as<string | null>('smpp.system_id'),
-  /** The connection to which the message was queued. */
   queuedOn: as<string | null>('queue.name'),
   /** Reason for that connection, where it did not follow from the prefix alone. */
   routeReason: as<string | null>('m.route_reason'),

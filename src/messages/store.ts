@@ -110,9 +110,7 @@ export type NewState = {
   readonly creditHeld: boolean;
   /** The message costs nothing: its price goes back to the account, or to the reserve of its campaign. */
   readonly creditReturned: boolean;
-  /** A copy of the message's channel. */
   readonly channel: Channel;
-  /** A copy of the message's campaign. */
   readonly campaignId: number | null;
 };
 
@@ -217,7 +215,6 @@ async function updateOutcomes(db: Db, rows: readonly NewState[]): Promise<Map<st
 /** The error code of messages that were expired by our own timer and not by a carrier. */
 export const EXPIRED_BY_US = 'VALIDITY_ENDED';
 
-/** The state that a message is moved to. */
 export type StateMove = {
   readonly accountId: number;
   readonly id: string;
@@ -244,7 +241,6 @@ const MOVE_GROUP = columns({
   expiredAt: as<Date | null>('m.expired_at'),
   /** True if a carrier has the messages, or may have them. */
   wasSent: as<boolean>('coalesce(m.was_sent, false)'),
-  /** The bit of the channel. */
   channel: as<number>('coalesce(m.channel, 0)'),
   campaignId: as<number | null>('m.campaign_id'),
 });
@@ -343,7 +339,6 @@ export function messagesByKey(keys: readonly Key[]): Sql {
         JOIN message m ON m.account_id = u.account_id AND m.id = u.id AND m.id BETWEEN ${firstId} AND ${lastId}`;
 }
 
-/** Read receipt of a message. */
 export type MessageRead = Key & { readonly readAt: Date };
 
 const RECORDED_READ = columns({
@@ -387,7 +382,6 @@ const PRICED_MESSAGE = columns({
 /** The price of a message, and its destination when the message is not delivered. */
 export type PricedMessage = RowOf<typeof PRICED_MESSAGE>;
 
-/** Lists the prices of these messages. */
 export const listCharges = (db: Db, keys: readonly Key[]): Promise<PricedMessage[]> =>
   many(db, sql`SELECT ${PRICED_MESSAGE} FROM ${messagesByKey(keys)}`);
 

@@ -35,7 +35,6 @@ const NETWORKS = [
 ] as const;
 const MAX_IDS = 1000;
 
-/** Registers the routes of statuses and timelines. */
 export function trackingRoutes(app: App, { pool }: PlatformDeps): void {
   const mayTrack = requireScope('tracking');
 
@@ -187,7 +186,6 @@ const CAUSES_FIRST: readonly TimelineEvent['kind'][] = [
   'WEBHOOK',
 ];
 
-/** Makes the timeline from the rows of the tables. Pure. */
 function toTimeline(
   history: MessageHistory,
   parts: readonly PartHistory[],
@@ -306,7 +304,6 @@ function wasAccepted({ submittedAt, simulation }: MessageHistory, events: readon
   );
 }
 
-/** Returns the receipts that moved the message, or one of its parts. */
 function countedReceipts(history: MessageHistory, parts: readonly PartHistory[]): Entry[] {
   const { status, updatedAt, doneAt, connection, receiptText, errorCode, submittedAt } = history;
   const ofParts = parts.flatMap((part): Entry[] => {

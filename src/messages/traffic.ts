@@ -116,7 +116,6 @@ type MinuteDelta = {
   readonly accountId: number;
   readonly id: string;
   readonly campaignId: number | null;
-  /** The bit of the channel. */
   readonly channel: number;
   readonly sent?: number;
   readonly delivered?: number;
@@ -182,7 +181,6 @@ const NO_MINUTE = { sent: 0, delivered: 0, failed: 0 };
 type MinuteRow = {
   readonly accountId: number;
   readonly campaignId: number;
-  /** The hour of the messages. */
   readonly hour: Date;
   readonly channel: number;
   /** The status of messages that failed; 0 for the others. */

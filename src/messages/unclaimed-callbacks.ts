@@ -59,7 +59,6 @@ type KeepDeps = {
 
 const UNCLAIMED = 'heliograph_callbacks_unclaimed_total';
 
-/** Creates the function that keeps unclaimed parts, counts them and logs them by account. */
 export function createKeepUnclaimed({ pool, log, metrics, maxKept = MAX_KEPT }: KeepDeps): KeepUnclaimed {
   const counter = new Counter({
     name: UNCLAIMED,
@@ -81,7 +80,6 @@ export function createKeepUnclaimed({ pool, log, metrics, maxKept = MAX_KEPT }: 
 type ClaimDeps = {
   readonly pool: Pool;
   readonly receivers: Pick<Receivers, 'sharing'>;
-  /** Commits the events of a connection. */
   readonly storeCallback: (connectionId: number, events: CallbackEvents) => Promise<void>;
   readonly log: Log;
 };

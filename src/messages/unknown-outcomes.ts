@@ -312,7 +312,6 @@ export async function listUnknowns(
   );
 }
 
-/** Finds the unknown outcome of one message. */
 async function findUnknown(db: Db, { messageId }: { messageId: string }): Promise<Unknown | undefined> {
   return maybeOne(db, sql`${SELECT_UNKNOWN} WHERE o.message_id = ${messageId}`);
 }
@@ -422,7 +421,6 @@ export async function moveToAccepted(
 const WAITING_STATE = columns({
   attempts: as<number>('attempts'),
   possibleDuplicate: as<boolean>('possible_duplicate'),
-  /** The bit of the channel. */
   channel: as<number>('channel'),
   campaignId: as<number | null>('campaign_id'),
 });

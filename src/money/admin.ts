@@ -299,7 +299,6 @@ export const toMarginOut = ({ earnedMicros, costMicros, ...counts }: Margin) => 
   margin: fromMicros(earnedMicros - costMicros),
 });
 
-/** Groupings of margins. */
 const GROUPINGS = ['account', 'country', 'connection'] as const;
 type Grouping = (typeof GROUPINGS)[number];
 
@@ -386,7 +385,6 @@ const UnderCostOut = Type.Object({
   cost: amount('Charge of the carrier for it.'),
 });
 
-/** Registers the routes for the margins of the gateway. */
 export function operatorMarginRoutes(app: App, { pool }: PlatformDeps): void {
   const onRequest = requireOperator();
 

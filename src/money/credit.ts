@@ -17,7 +17,6 @@ import {
 import { AccountAway, invalidFields } from '../core/errors.ts';
 import { fromMicros, toMicros } from '../core/money.ts';
 
-/** An amount that is charged to an account. */
 export type Charge = { readonly accountId: number; readonly micros: number };
 
 /**
@@ -313,7 +312,6 @@ export async function updateFrozen(
 export const isShortage = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === '22012';
 
-/** The kinds of ledger entries. */
 type LedgerKind = 'topup' | 'freeze' | 'settle' | 'return';
 /** The books that ledger entries move amounts between. */
 export type Book = 'outside' | 'available' | 'frozen' | 'earned';

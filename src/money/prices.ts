@@ -31,7 +31,6 @@ export const ANY = '*';
 /** The currency of accounts for which no other is stored. */
 export const DEFAULT_CURRENCY = 'EUR';
 
-/** The messages that a price is for. */
 type Place = {
   readonly channel: Channel;
   readonly prefix: string;

@@ -51,7 +51,6 @@ export type FindPrice = (message: PriceQuery) => MessagePrice | null;
 type Conditioned = Pick<Price, 'channel' | 'prefix'> &
   Partial<Pick<Price, 'accountId' | 'category' | 'window' | 'validFrom' | 'currency'>>;
 
-/** A row of a price list. */
 export type ListedPrice = Conditioned &
   Pick<Price, 'unitMicros' | 'refundUndelivered'> &
   Partial<Pick<Price, 'perPart'>>;
@@ -136,7 +135,6 @@ const withAny = <T extends string>(conditions: readonly T[] = []): readonly (T |
 const isValid = (row: Conditioned, { at, currency = row.currency }: PriceQuery): boolean =>
   startOf(row) <= (at?.getTime() ?? Date.now()) && (row.currency === undefined || row.currency === currency);
 
-/** Makes a function that finds the row of a price list that counts for a message. */
 export function priceRows<Row extends Conditioned>(rows: readonly Row[]): (message: PriceQuery) => Row | undefined {
   const visit = applicableRows(rows);
   return (message) => {
@@ -172,7 +170,6 @@ export function pricing(rows: readonly ListedPrice[]): FindPrice {
   };
 }
 
-/** Prices a message by a row of a price list. */
 export function priceBy(
   row: ListedPrice,
   { parts, categories = [] }: Pick<PriceQuery, 'parts' | 'categories'>,

@@ -27,7 +27,6 @@ type CostedNumbers = {
 export type UnderCost = {
   readonly routeId: number;
   readonly connection: string;
-  /** The prefix of the route. */
   readonly routePrefix: string;
   /** The conditions of the route, in words; null if none. */
   readonly conditions: string | null;

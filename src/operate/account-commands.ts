@@ -215,6 +215,5 @@ export async function changeChannels(
   await recordAudit(tx, author, { action: 'account.channels', subject: `account:${accountId}`, detail });
 }
 
-/** Sets the channels of an account's plan, as bits. */
 const updateChannels = (db: Db, { accountId, bits }: { accountId: number; bits: number }): Promise<number> =>
   exec(db, sql`UPDATE account SET channels = ${bits} WHERE id = ${accountId}`);

@@ -86,7 +86,6 @@ async function noteFailure({ pool, log }: DeliverDeps, { id, kind, attempts }: T
   );
 }
 
-/** One alert of a message. */
 type Line = {
   readonly id: number;
   readonly kind: string;
@@ -98,7 +97,6 @@ type Line = {
   readonly detail: string | null;
 };
 
-/** One message to a recipient. */
 type Message = {
   readonly subject: string;
   readonly lines: readonly Line[];
@@ -145,14 +143,12 @@ function lineOf(language: Language, notice: Notice): Line {
   };
 }
 
-/** Composes the message of a test. */
 function composeTest(language: Language, seeUrl: string): Message {
   const { test, see } = textsOf(language);
   const line: Line = { id: 0, kind: 'test', state: 'firing', severity: 'info', title: test, detail: null };
   return { subject: test, lines: [line], more: null, seeLabel: see, seeUrl };
 }
 
-/** Writes a message as the text of a mail. */
 const toMailText = ({ lines, more, seeLabel, seeUrl }: Message): string =>
   paragraphs(
     ...lines.map(({ title, detail }) => (detail === null ? title : `${title}\n${detail}`)),
@@ -215,7 +211,6 @@ async function sendToOwners(
   return { ok: true };
 }
 
-/** The transports of notifications. */
 type Transports = {
   readonly poster: Poster;
   /** Null without SMTP_URL. */

@@ -31,7 +31,6 @@ const TARGETS = `${OPERATOR_PATH}/alert-targets`;
 const onRequest = requireOperator();
 
 export type AlertRouteDeps = PlatformDeps & {
-  /** For webhooks. */
   readonly outbound: Outbound;
 };
 
@@ -217,7 +216,6 @@ const KindName = Type.Enum([...KIND_NAMES], { type: 'string' });
 const SeverityName = Type.Enum([...SEVERITIES], { type: 'string' });
 const LanguageName = (description: string) => Type.Enum([...LANGUAGES], { type: 'string', default: 'en', description });
 
-/** Filter for listing alerts. */
 const alertFilter = {
   state: Type.Enum(['open', 'firing', 'resolved'], {
     type: 'string',
@@ -243,7 +241,6 @@ const AlertOut = Type.Object({
   resolvedAt: orNull(instant('UTC')),
 });
 
-/** An alert as the interface writes it. */
 const toAlertOut = (language: Language, alert: Alert): Static<typeof AlertOut> => ({
   id: alert.id,
   kind: alert.kind,

@@ -186,7 +186,6 @@ export const moveToAcknowledged = (
         WHERE id = ${id} AND state = 'firing' RETURNING kind, subject`,
   );
 
-/** Finds an alert that has fired. */
 export const findAlert = (db: Db, { id }: { id: number }): Promise<Alert | undefined> =>
   maybeOne(db, sql`SELECT ${ALERT} FROM alert a WHERE a.id = ${id} AND a.state <> 'pending'`);
 
@@ -208,7 +207,6 @@ export const listAlerts = (
 export const countAlerts = (db: Db, { states }: Filter): Promise<number> =>
   countRows(db, sql`FROM alert WHERE state = ANY(${[...states]}::text[])`);
 
-/** Counts the open alerts by kind and state, for metrics. */
 export const countOpen = (db: Db): Promise<{ kind: string; state: string; count: number }[]> =>
   many(
     db,
@@ -216,7 +214,6 @@ export const countOpen = (db: Db): Promise<{ kind: string; state: string; count:
         GROUP BY kind, state ORDER BY kind, state`,
   );
 
-/** Inserts or changes an operator's rule for a kind. */
 export async function insertRule(tx: Db, { kind, enabled, forSeconds, threshold }: RuleRow): Promise<void> {
   await exec(
     tx,
@@ -294,9 +291,7 @@ export const listBatch = (db: Db, { targetId }: { targetId: number }): Promise<N
         WHERE n.target_id = ${targetId} AND n.batch IS NOT NULL ORDER BY n.id`,
   );
 
-/** Deletes a batch that was sent. */
 export const deleteBatch = (tx: Db, { targetId, batch }: { targetId: number; batch: string }): Promise<number> =>
   exec(tx, sql`DELETE FROM alert_notice WHERE target_id = ${targetId} AND batch = ${batch}::uuid`);
 
-/** Counts the waiting notices. */
 export const countNotices = (db: Db): Promise<number> => countRows(db, sql`FROM alert_notice`);

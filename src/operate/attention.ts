@@ -18,7 +18,6 @@ type GatewayState = {
   readonly now: Date;
 };
 
-/** The thresholds of the kinds. */
 type Thresholds = ReturnType<typeof thresholdsOf>;
 
 /**
@@ -158,7 +157,6 @@ const concern = (kind: AttentionKind, fields: Partial<Omit<Attention, 'kind'>>):
 
 /** Kind of condition that may need attention, with the default rule by which it becomes an alert. */
 type Kind = {
-  /** Kind of its subject. */
   readonly of: 'gateway' | 'connection' | 'account' | 'machine';
   readonly enabled: boolean;
   /** Time that it must hold before it is an alert, in seconds. */
@@ -213,7 +211,6 @@ export type AttentionKind = keyof typeof KINDS;
 
 export const KIND_NAMES = Object.keys(KINDS) as readonly AttentionKind[];
 
-/** Returns a kind as the common type of all kinds. */
 export const kindNamed = (name: AttentionKind): Kind => KINDS[name];
 
 /** Reports that no worker runs, or that some have died and were not replaced. */
@@ -301,7 +298,6 @@ export async function readRules(db: Db): Promise<Rule[]> {
   });
 }
 
-/** Returns a function that finds the threshold of a kind in the unit of that kind. */
 function thresholdsOf(rules: readonly Rule[]): (kind: AttentionKind) => number {
   const values = new Map(rules.map(({ kind, threshold }) => [kind, threshold]));
   return (kind) => values.get(kind) ?? 0;

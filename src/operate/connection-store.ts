@@ -169,7 +169,6 @@ export const SyncOut = Type.Object({
   detail: orNull(Type.String({ description: 'Reason why the network could not be queried.' })),
 });
 
-/** A connection as the interface writes it. */
 export function listed(row: ConnectionRow, publicUrl: string): Static<typeof ConnectionOut> {
   const { accepted, refused, retried, unknown, createdAt, downSince, lastErrorAt, notices, ...rest } = row;
   return {
@@ -219,7 +218,6 @@ export type ConnectionRow = {
   notices: { text: string; serious: boolean; at: string }[];
   queued: number;
   oldestSeconds: number;
-  /** Number of accounts with messages that wait for it. */
   waitingAccounts: number;
   unknowns: number;
   unmatchedReceipts: number;

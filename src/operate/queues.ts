@@ -284,7 +284,6 @@ const WEBHOOK_BACKLOG = columns({
   fresh: as<number>('(SELECT coalesce(sum(cardinality(message_ids)), 0) FROM webhook_outbox)::bigint'),
   /** Events that wait for another attempt. */
   retrying: as<number>('(SELECT count(*) FROM webhook_retry)'),
-  /** Events that were given up. */
   dead: as<number>(`(SELECT count(*) FROM webhook_delivery WHERE state = 'DEAD' AND state <> 'DELIVERED')`),
   /** The age of the oldest event that was never tried. */
   oldestSeconds: as<number | null>(sql`(SELECT ${since(sql`min(${timeOf(sql`seed`)})`)} FROM webhook_outbox)`),

@@ -119,7 +119,6 @@ type RetentionDeps = {
   readonly log: Log;
 };
 
-/** The task that deletes data older than RETENTION_DAYS. */
 export const retentionTasks = ({ config, ...deps }: RetentionDeps): Task[] => [
   { name: 'retention', pausable: true, work: () => deleteOldData(deps, { days: config.retentionDays }) },
 ];
@@ -143,7 +142,6 @@ export async function hasWaitingMessage(
   return waits;
 }
 
-/** Deletes the client's ids of old messages. */
 export const deleteClientIds = (db: Db, { before, limit }: Old): Promise<number> =>
   exec(
     db,

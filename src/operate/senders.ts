@@ -112,7 +112,6 @@ async function requireSender(db: Db, { id }: { readonly id: number }): Promise<S
 
 type Assignment = {
   readonly identity: string;
-  /** The name of the connection. */
   readonly connection: string;
   /** Null: all accounts. */
   readonly accountId: number | null;

@@ -19,7 +19,6 @@ type WorkerReportDeps = {
   readonly states: () => readonly TaskState[];
 };
 
-/** The task that reports this worker, its machine and the state of its tasks. */
 export const workerTasks = ({ config, pool, owner, states }: WorkerReportDeps): Task[] => [
   {
     name: 'worker report',

@@ -94,7 +94,6 @@ type Economics = {
   standingOf(policy: Policy, connectionId: number, country: string): StandingRow | undefined;
 };
 
-/** Makes the tables for policies, standings and costs. */
 export function economicsOf(
   policies: readonly Policy[],
   standings: readonly StandingRow[],
@@ -227,7 +226,6 @@ export const faultOf = ({ isUnregistered }: ChosenRoute): 'no_route' | 'no_regis
 /** A route that is ready to be checked for many messages. */
 export type PlannedRoute = Route & { readonly checks: readonly Check[] };
 
-/** The routes of a prefix. */
 export type Plan = {
   readonly prefix: string;
   /** Ordered as they are tried. */

@@ -61,7 +61,6 @@ function addUpdate(connection: Command, context: CommandContext): void {
     });
 }
 
-/** The names of the fields of all secrets, which no setting has. */
 const SECRET_NAMES = new Set(
   CONNECTION_KINDS.flatMap((kind) => kindOf({ kind }).secret.fields.map(({ name }) => name)),
 );

@@ -39,7 +39,6 @@ export type OutcomeCounter = {
 const NOTHING: Counts = { accepted: 0, refused: 0, retried: 0, unknown: 0 };
 const MAX_ERROR_LENGTH = 300;
 
-/** Creates an in-memory count of outcomes. */
 export function createOutcomeCounter(now = () => new Date()): OutcomeCounter {
   let counts = { ...NOTHING };
   let since = performance.now();
@@ -68,7 +67,6 @@ export function createOutcomeCounter(now = () => new Date()): OutcomeCounter {
 
 const describe = ({ code, text }: { code: string; text: string }): string => (text === '' ? code : `${code} ${text}`);
 
-/** Wraps a carrier so that its outcomes are counted. */
 export function counting(carrier: Carrier, outcomes: OutcomeCounter): Carrier {
   const record = (outcome: Outcome): Outcome => {
     outcomes.record(outcome);
@@ -305,7 +303,6 @@ export async function notifyRoutingChange(db: Db): Promise<void> {
   await exec(db, sql`SELECT pg_notify(${ROUTING_CHANNEL}, '')`);
 }
 
-/** Counts the routes and the senders of a connection. */
 export async function countUses(
   db: Db,
   { connectionId }: { connectionId: number },

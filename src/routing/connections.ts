@@ -66,7 +66,6 @@ type Change = {
   readonly status?: Connection['status'] | undefined;
   /** The settings that change; null restores the default. */
   readonly settings?: Readonly<Record<string, unknown>> | undefined;
-  /** The fields of the secret that change. */
   readonly secret?: SecretFields | undefined;
   readonly by: string;
 };
@@ -107,7 +106,6 @@ const retired = (name: string): AppError =>
 const settingsOf = ({ settings }: Connection, change: Change): Record<string, unknown> =>
   Object.fromEntries(Object.entries({ ...settings, ...change.settings }).filter(([, value]) => value !== null));
 
-/** Returns the stored fields, overridden by the new ones. */
 function changedSecret(known: Connection, key: SecretKey, { secret: given = {} }: Change): SecretFields {
   const { secret } = kindOf(known);
   return { ...secret.toFields(secretOf(known, key)), ...flattenSecret(secret, given) };
@@ -306,7 +304,6 @@ type FailOver = {
   readonly down: boolean;
   /** True if there may be more to move now. */
   readonly more: boolean;
-  /** The messages that were moved, with the names of the old and the new connection. */
   readonly moves: readonly { from: string; to: string; connectionId: number; messages: number }[];
 };
 

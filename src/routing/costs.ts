@@ -9,7 +9,6 @@ import { numberForPrefix, type PrefixTable, prefixesIn, prefixTable } from '../c
 import { connectionNamed, notifyRoutingChange } from './connection-store.ts';
 
 type Place = {
-  /** Name of the connection. */
   readonly connection: string;
   /** Leading digits without the plus; empty for all numbers. */
   readonly prefix: string;

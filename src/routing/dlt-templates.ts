@@ -10,7 +10,6 @@ const TEMPLATE = columns({
   id: as<number>('t.id'),
   ownerId: as<number>('t.owner_id'),
   account: as<string>('(SELECT name FROM account WHERE id = t.owner_id)'),
-  /** The sender that it is registered for. */
   header: as<string>('t.header'),
   entityId: as<string>('t.entity_id'),
   templateId: as<string>('t.template_id'),

@@ -32,7 +32,6 @@ export type Kind = {
   readonly isGuarded: boolean;
   /** Validates settings and fills in the defaults. */
   parseSettings(json: unknown): object;
-  /** Creates the carrier of a stored connection. */
   createCarrier(settings: unknown, secret: string, context: CarrierContext): Carrier;
   /**
    * Returns the messages (SMS: parts) per second over all workers; 0 where there is no limit or the carrier enforces
@@ -114,7 +113,6 @@ type TemplateChange = {
 export type Subscription = {
   readonly channel: RichChannel;
   readonly purpose: '*' | 'marketing';
-  /** The sender, as it is registered. */
   readonly identity: string;
   /** Digits only, or a user id. */
   readonly phoneNumber: string;
@@ -138,7 +136,6 @@ export type CallbackAnswer =
       readonly inbounds: readonly Inbound[];
       readonly subscriptions: readonly Subscription[];
       readonly templates: readonly TemplateChange[];
-      /** Notices for the operator. */
       readonly notices: readonly Notice[];
       /** The messaging limit of the account's portfolio, if it has changed; null: any number of people. */
       readonly messagingLimit?: number | null;
@@ -159,7 +156,6 @@ export type CallbackPart = {
   readonly content: object;
 };
 
-/** The events of a callback request. */
 export type CallbackEvents = Extract<CallbackAnswer, { kind: 'events' }>;
 
 /** Reads a callback request. Pure: it stores nothing. */
@@ -192,7 +188,6 @@ export type Callbacks = {
   readonly maxBodyBytes: number;
   /** Maximum size of a body without a signature: larger than 0 where the carrier verifies the URL by such a request. */
   readonly maxUnsignedBytes: number;
-  /** Creates the reader of requests, from stored settings and secret. */
   createReader(settings: unknown, secret: string): ReadCallback;
   /** Tells what the connection shares with others; missing where each has its own callback URL at the carrier. */
   readonly sharedBy?: (settings: unknown, secret: string) => SharedCallbacks;
@@ -267,7 +262,6 @@ async function get(client: HttpClient, { origin, pathname, search }: URL, maxByt
   return { ok: false, retry: answer.status >= 500 || answer.status === 429, reason: `returned ${answer.status}` };
 }
 
-/** The secret of a connection as its named fields. */
 export type SecretFields = Readonly<Record<string, unknown>>;
 
 /** One field of the secret, for forms and the command line. */
@@ -355,7 +349,6 @@ export function settingFields<Schema extends TObject>(
   return GROUPS.flatMap((group) => fields.filter((field) => field.group === group));
 }
 
-/** A schema of TypeBox as JSON. */
 type JsonSchema = {
   readonly type?: string;
   readonly description?: string;
@@ -402,7 +395,6 @@ export type SetupStep = {
   readonly detail: string;
 };
 
-/** A stored connection, with its secret as the text that its kind reads. */
 export type OpenConnection = { readonly name: string; readonly settings: unknown; readonly secret: string };
 
 /** Without a PIN, numbers that are not registered stay so. `callbackUrl`: as in `CarrierContext`. */

@@ -451,5 +451,4 @@ const KINDS: Readonly<Record<ConnectionKind, Kind>> = {
   rcs: rcsKind,
 };
 
-/** Returns the kind of a connection. */
 export const kindOf = ({ kind }: { readonly kind: ConnectionKind }): Kind => KINDS[kind];

@@ -152,7 +152,6 @@ export async function deleteOldKnown(db: Db): Promise<number> {
   return exec(db, sql`DELETE FROM number_network WHERE valid_until < now()`);
 }
 
-/** Deletes expired networks of numbers. */
 export const lookupTasks = ({ pool }: { readonly pool: Pool }): Task[] => [
   { name: 'networks of numbers', work: every(HOUR_MS, () => deleteOldKnown(pool)) },
 ];

@@ -49,7 +49,6 @@ export const NO_NETWORK: NetworkOf = () => null;
 /** Finder that looks nothing up. */
 export const NO_NETWORKS: NetworkFinder = { isNeeded: () => false, find: async () => NO_NETWORK };
 
-/** A service that is open. */
 type OpenService = {
   readonly id: number;
   readonly name: string;
@@ -70,7 +69,6 @@ const PAUSE_MS = 30 * SECOND_MS;
 type FinderDeps = {
   readonly pool: Pool;
   readonly log: Log;
-  /** Returns the effect of a number's network on routing. */
   readonly networkUse: Router['networkUse'];
   /** Opens a stored service; throws when its settings or its secret cannot be read. */
   readonly open: (service: db.LookupService) => OpenService;

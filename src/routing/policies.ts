@@ -82,7 +82,6 @@ const POLICY = columns({
   minSamples: as<number>('p.min_samples'),
   /** The share of messages that goes to connections on trial or below the floor, in thousandths. */
   explore: as<number>('p.explore'),
-  /** Hours for which samples count. */
   hours: as<number>('p.hours'),
 });
 export type Policy = RowOf<typeof POLICY>;

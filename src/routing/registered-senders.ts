@@ -143,7 +143,6 @@ export type Registrations = {
   isPaced(sender: string): boolean;
 };
 
-/** Makes the table of registrations from all rows. */
 export function registrationsOf(rows: readonly RegisteredSender[], now: () => number = Date.now): Registrations {
   const bySender = Map.groupBy(rows.toSorted(compareRanks), ({ sender }) => sender.toLowerCase());
   const of = ({ accountId, destination, sender }: SenderUse): readonly RegisteredSender[] =>

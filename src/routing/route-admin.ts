@@ -314,7 +314,6 @@ async function listRoutePage(
 
 const countRoutes = (db: Db, filter: Filter): Promise<number> => countRows(db, sql`${matches(filter)}`);
 
-/** Finds a route that exists. */
 async function findRoute(db: Db, { id }: { id: number }): Promise<RouteRow> {
   return one(db, sql`SELECT r.* FROM ${ROUTE_ROWS} WHERE r.id = ${id}`);
 }

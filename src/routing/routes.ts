@@ -10,7 +10,6 @@ type RouteInput = {
   readonly channel: Channel;
   /** Leading digits without the plus; empty for all numbers. */
   readonly prefix: string;
-  /** Name of the connection. */
   readonly connection: string;
   /** Lower goes first among equal prefixes. */
   readonly priority: number;
@@ -107,13 +106,11 @@ export async function removeRoute(tx: Db, { id, by }: { readonly id: number; rea
 export type Conditions = {
   /** MCC and MNC of the network of the number, such as 22201. Not met while the network is unknown. */
   readonly network: string | null;
-  /** The account that sends. */
   readonly accountId: number | null;
   /** The sender of the message, in any case. */
   readonly sender: string | null;
   /** Hours in which the message is sent: immediately, or at its scheduled time. */
   readonly hours: Hours | null;
-  /** The purpose of the message. */
   readonly purpose: Purpose | null;
 };
 

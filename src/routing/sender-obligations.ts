@@ -26,7 +26,6 @@ const IN_REGISTRY = { kind: 'registry', bindsProvider: false } as const;
 const BOUND = { kind: 'registry', bindsProvider: true } as const;
 const OF_FORM = { kind: 'form', bindsProvider: false } as const;
 
-/** The obligations that are known, by country. */
 export const SENDER_OBLIGATIONS: readonly SenderObligation[] = [
   {
     country: 'AU',

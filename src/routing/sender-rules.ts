@@ -407,7 +407,6 @@ const keysOf = (rules: Rules, asked: readonly AskedSender[]): Key[] =>
 const byKey = (rows: readonly StickySender[]): ReadonlyMap<string, string> =>
   new Map(rows.map((row) => [keyOf(row), row.sender]));
 
-/** All keys are of one account. */
 function finderIn(keys: readonly Key[], found: ReadonlyMap<string, string>): FindSticky {
   const accountId = keys[0]?.accountId ?? 0;
   return (pool, destination) => found.get(keyOf({ accountId, pool, destination }));

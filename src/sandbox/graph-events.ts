@@ -47,7 +47,6 @@ export type Events = {
   stop(): Promise<void>;
 };
 
-/** Options of the callbacks. */
 type EventsOptions = {
   readonly script: GraphScript;
   readonly ledger: LedgerWriter;
@@ -177,7 +176,6 @@ export type StatusPlanner = {
   stop(): void;
 };
 
-/** Dependencies of the schedule. */
 type StatusDeps = {
   readonly script: GraphScript;
   readonly ledger: LedgerWriter;

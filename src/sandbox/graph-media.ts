@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { type Answer, type Fault, faultAnswer, type LedgerWriter, ok, unknownObject } from './graph-script.ts';
 import type { SandboxRequest } from './http-server.ts';
 
-/** A media file. */
 export type MediaFile = { readonly bytes: Buffer; readonly mimeType: string };
 
 /** The media files of the simulator. */
@@ -10,7 +9,6 @@ export type MediaStore = {
   has(id: string): boolean;
   /** Stores a file as if a person had sent it; returns its id. */
   put(file: MediaFile): string;
-  /** Handles an upload. */
   upload(request: SandboxRequest): Promise<Answer>;
   /** Returns a file's description and a temporary download URL. */
   show(id: string): Answer;
@@ -19,7 +17,6 @@ export type MediaStore = {
   download(id: string, query: URLSearchParams): Answer;
 };
 
-/** Dependencies of the media store. */
 export type MediaDeps = {
   readonly ledger: LedgerWriter;
   /** Validity of a download URL. */

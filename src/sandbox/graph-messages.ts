@@ -32,7 +32,6 @@ export type PhoneNumber = {
   readonly pin?: string;
 };
 
-/** Dependencies of the message endpoint. */
 type MessageDeps = {
   readonly script: GraphScript;
   readonly ledger: LedgerWriter;
@@ -44,7 +43,6 @@ type MessageDeps = {
   readonly hasMedia: (id: string) => boolean;
 };
 
-/** The endpoint for messages. */
 export type MessageEndpoint = {
   /** Accepts or rejects a message, or marks an inbound message as read. */
   post(number: PhoneNumber, body: unknown): SandboxAnswer | Promise<SandboxAnswer>;
@@ -378,19 +376,16 @@ export type InboundDraft = {
   readonly profileName?: string;
   /** The id; the same id twice simulates a duplicate notification. */
   readonly id?: string;
-  /** The text of a text message. */
   readonly text?: string;
   /** The type of any other message. */
   readonly type?: string;
   /** The object that is named after the type. */
   readonly content?: object | readonly object[];
-  /** The file of a media message, which is put in the store. */
   readonly file?: MediaFile & { readonly fileName?: string; readonly caption?: string };
   /** Further members of the item, such as context, referral or errors. */
   readonly more?: object;
 };
 
-/** Dependencies of inbound messages. */
 type InboundDeps = {
   readonly script: GraphScript;
   readonly ledger: LedgerWriter;

@@ -359,7 +359,6 @@ const TITLES: ReadonlyMap<number, string> = new Map([
   [2388299, 'Variables cannot be at the start or the end'],
 ]);
 
-/** Returns the title of an error code. */
 export const titleOf = (code: number): string => TITLES.get(code) ?? 'Error';
 
 /** Reason for rejecting a request. */

@@ -228,7 +228,6 @@ async function answersChallenge(url: string, verifyToken: string): Promise<boole
   return answer.kind === 'answered' && answer.status === 200 && answer.body.toString() === challenge;
 }
 
-/** Dependencies of the API. */
 type GraphApiDeps = {
   readonly accessToken: string;
   readonly appSecret: string;

@@ -51,7 +51,6 @@ export type Templates = {
   stop(): void;
 };
 
-/** Dependencies of the templates. */
 type TemplateDeps = {
   readonly script: GraphScript;
   readonly ledger: LedgerWriter;
@@ -416,7 +415,6 @@ function carouselFault(template: TemplateShape, sent: readonly unknown[]): Fault
 
 const isAuthentication = ({ category }: TemplateShape): boolean => category === 'AUTHENTICATION';
 
-/** Validates the number of values, their names if they have names, and their types. */
 function textsFault(
   template: TemplateShape,
   where: string,

@@ -18,7 +18,6 @@ export type EventEntry<Kind extends string> = Stamp & {
   readonly kind: Kind;
   /** The id of the message or object that the event is about. */
   readonly id: string;
-  /** The name of the event. */
   readonly what: string;
   /** Number of times that a callback with this event was sent. */
   tries: number;
@@ -128,7 +127,6 @@ type Callback = {
   readonly body: string;
 };
 
-/** Result of a callback. */
 type CallbackResult = {
   readonly tries: number;
   /** The HTTP status of the last attempt; 0 without a response. */
@@ -258,7 +256,6 @@ function splitUrl(url: string): { origin: string; path: string } {
   return { origin: last.origin, path: last.path };
 }
 
-/** An HTTP request to a simulator. */
 export type SandboxRequest = {
   readonly method: string;
   /** The path without the query, as received: it may be percent-encoded. */
@@ -278,7 +275,6 @@ export type SandboxAnswer =
     }
   /** No response: the connection stays open. */
   | 'silent'
-  /** The connection is cut. */
   | 'cut';
 
 /** Handles requests; an error becomes a 500. */
@@ -294,7 +290,6 @@ export type SandboxServer = {
   close(): Promise<void>;
 };
 
-/** The options of a simulator's HTTP server. */
 type ServerOptions = {
   /** Default 127.0.0.1. */
   readonly host?: string | undefined;

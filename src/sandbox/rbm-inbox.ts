@@ -23,7 +23,6 @@ import {
 import { createRecentMap } from './smsc-ledger.ts';
 import type { Random } from './smsc-script.ts';
 
-/** A request to create a message. */
 type MessageRequest = {
   readonly agentId: string;
   /** E.164 with the plus sign. */
@@ -38,7 +37,6 @@ export type Inbox = {
   create(request: MessageRequest): Promise<SandboxAnswer>;
 };
 
-/** Options of the endpoint. */
 type InboxOptions = {
   readonly script: RbmScript;
   readonly ledger: LedgerWriter;
@@ -244,7 +242,6 @@ const MAX_FILE_BYTES = 100 << 20;
 const MAX_TESTERS_PER_AGENT = 20;
 const SAMPLE_SIZE = 75;
 
-/** Creates the agents of one account. */
 export function createAgents(known: readonly string[], script: RbmScript, ledger: LedgerWriter): Agents {
   const testers = new Map<string, Set<string>>();
   const files = createRecentMap<number>(() => AGENT_MAX_FILES);

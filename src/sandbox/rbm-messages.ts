@@ -44,7 +44,6 @@ export type Messages = {
   stop(): void;
 };
 
-/** Dependencies of the messages. */
 type MessagesOptions = {
   readonly script: RbmScript;
   readonly ledger: LedgerWriter;
@@ -150,7 +149,6 @@ type Check = (value: unknown, at: string) => string | null;
 
 const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** Accepts any value. */
 const anything: Check = () => null;
 
 /** Accepts a string of at most `maxLength` characters. */
@@ -176,10 +174,8 @@ const matching =
   (value, at) =>
     typeof value === 'string' && pattern.test(value) ? null : `Invalid value at '${at}'`;
 
-/** Accepts one of the given strings. */
 const oneOf = (...values: readonly string[]): Check => matching(new RegExp(`^(${values.join('|')})$`));
 
-/** Accepts a boolean. */
 const flag: Check = (value, at) => (typeof value === 'boolean' ? null : `Invalid value at '${at}' (TYPE_BOOL)`);
 
 /** Accepts a number from `min` to `max`. */
@@ -220,7 +216,6 @@ function firstFault(places: readonly (readonly [unknown, string])[], check: Chec
   return null;
 }
 
-/** The fields of an object. */
 type Shape = {
   readonly fields: Readonly<Record<string, Check>>;
   readonly required?: readonly string[];

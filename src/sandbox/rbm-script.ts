@@ -26,7 +26,6 @@ export const FEATURES = [
   'ACTION_OPEN_URL_IN_WEBVIEW',
   'PDF_IN_RICH_CARDS',
 ] as const;
-/** One feature of a handset. */
 export type Feature = (typeof FEATURES)[number];
 
 /** An event of a message, `afterMs` after the message was accepted. */
@@ -339,7 +338,6 @@ export type OutgoingEvent = {
   readonly kind: EventEntry['kind'];
   /** The id of the message that the event is about. */
   readonly id: string;
-  /** The name of the event. */
   readonly what: string;
   readonly agentId: string;
   /** The object to sign and send as JSON. */
@@ -362,7 +360,6 @@ export type Callbacks = {
   stop(): Promise<void>;
 };
 
-/** Options of the callbacks. */
 type CallbackOptions = {
   readonly script: RbmScript;
   readonly ledger: LedgerWriter;
@@ -453,7 +450,6 @@ const TEXTS: Readonly<Record<ErrorName, string>> = {
 /** Creates a fault, by default with Google's standard text. */
 export const faultOf = (name: ErrorName, text: string = TEXTS[name]): Fault => ({ name, text });
 
-/** Creates a fault for an invalid argument. */
 export const invalid = (text: string): Fault => faultOf('INVALID_ARGUMENT', text);
 
 /** Creates the response to a rejected request, in the format of Google's APIs. */

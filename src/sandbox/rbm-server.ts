@@ -21,7 +21,6 @@ import {
 } from './rbm-script.ts';
 import { createRandom, type Random } from './smsc-script.ts';
 
-/** The options of the RBM simulator. */
 export type SandboxRbmOptions = {
   /** Default 127.0.0.1. */
   readonly host?: string;
@@ -41,7 +40,6 @@ export type SandboxRbmOptions = {
 /** A message that an earlier simulator accepted and for which it has not sent a final event. */
 type OwedMessage = { readonly messageId: string; readonly agentId: string; readonly destination: string };
 
-/** A change of an agent's launch state. */
 type LaunchChange = { readonly agentId: string; readonly from: string; readonly to: string };
 
 /** A running RBM simulator. */
@@ -49,7 +47,6 @@ export type SandboxRbm = {
   readonly port: number;
   /** The setting `baseUrl` for a carrier. */
   readonly baseUrl: string;
-  /** The secrets for a carrier. */
   readonly secrets: RcsSecrets;
   readonly agents: readonly string[];
   readonly script: RbmScript;
@@ -236,7 +233,6 @@ type OAuth = {
   grant(request: SandboxRequest): SandboxAnswer;
   /** Returns true if an `Authorization` header contains a valid token. */
   admits(header: string | undefined): boolean;
-  /** Invalidates all tokens. */
   revokeTokens(): void;
 };
 

@@ -37,7 +37,6 @@ export async function isSandboxWanted(config: Pick<Config, 'sandbox'>, pool: Poo
   return (await countRealConnections(pool)) === 0 || (await isKept(pool));
 }
 
-/** A running sandbox. */
 export type Sandbox = {
   readonly social: Pick<SandboxSocialNetworks, 'apps' | 'page' | 'url'>;
   /** Directs the callbacks of the networks to the port of this machine at which the program takes them (`startCallbackServer`). */
@@ -46,7 +45,6 @@ export type Sandbox = {
   close(): Promise<void>;
 };
 
-/** Dependencies of the sandbox. */
 type SandboxDeps = {
   readonly config: Pick<Config, 'social' | 'publicUrl'>;
   readonly pool: Pool;
@@ -118,7 +116,6 @@ const OPEN = columns({
   /** Messages that it took, or may have taken, and that have no final state. */
   unconfirmed: as<number>('o.count'),
 });
-/** The open messages of one connection of the sandbox. */
 export type OpenMessages = RowOf<typeof OPEN>;
 
 /** Counts the open messages of the sandbox's connections, retired or not; none without any. */
@@ -237,7 +234,6 @@ export async function retireSandbox(pool: Pool, author: Author): Promise<OpenMes
   });
 }
 
-/** Numbers of messages that were ended. */
 export type EndedMessages = { readonly withdrawn: number; readonly givenUp: number };
 
 /**
@@ -307,7 +303,6 @@ async function recordEach(tx: Db, author: Author, { connections, ...detail }: Mo
   if (connections.length > 0) await notifyRoutingChange(tx);
 }
 
-/** Describes the open messages of the sandbox in words. */
 export const describeOpen = (open: readonly OpenMessages[]): string =>
   open
     .map(({ connection, queued, unconfirmed }) => `${connection}: ${queued} wait, ${unconfirmed} without a receipt`)

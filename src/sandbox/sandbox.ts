@@ -32,7 +32,6 @@ import { type SandboxSocial, startSandboxSocial } from './social-server.ts';
 
 /** The name of the sandbox's WhatsApp connection. */
 export const WHATSAPP_NAME = 'sandbox-whatsapp';
-/** The name of the sandbox's RCS connection. */
 export const RCS_NAME = 'sandbox-rcs';
 const AGENT = 'sandbox';
 const CONCURRENCY = 200;
@@ -343,7 +342,6 @@ export async function retireSmsc(pool: Pool): Promise<void> {
 /** Below this path, the program itself serves the consent pages: browsers reach no other address of it. */
 export const SOCIAL_PAGES_PATH = '/sandbox/social';
 
-/** The sandbox's social networks. */
 export type SandboxSocialNetworks = Pick<SandboxSocial, 'page' | 'url' | 'close'> & {
   /** Our apps at the networks: those of the settings and, for networks without one, those of the sandbox. */
   readonly apps: Config['social'];

@@ -6,7 +6,6 @@ import { createTimeline, type SandboxScript } from './smsc-script.ts';
 export type Account = {
   readonly systemId: string;
   readonly outbox: Outbox;
-  /** The number of binds that are up. */
   readonly binds: number;
   /** Counts a bind that came up. */
   bound(): void;
@@ -16,9 +15,7 @@ export type Account = {
   takeToken(): boolean;
 };
 
-/** The accounts of the simulator. */
 type Accounts = {
-  /** Returns an account, and creates it when it is new. */
   get(systemId: string): Account;
   all(): readonly Account[];
   /** Returns the account that bound last, or null. */
@@ -92,7 +89,6 @@ type Receiver = {
 
 /** The deliveries that wait for the receiving sessions of one account. */
 export type Outbox = {
-  /** Adds a session. */
   join(receiver: Receiver): void;
   /** Removes a session. Its `unanswered` deliveries are the first to go to another session. */
   leave(receiver: Receiver, unanswered: Iterable<Delivery>): void;

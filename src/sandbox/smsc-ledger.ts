@@ -203,7 +203,6 @@ export type DeliveryEntry = {
   result: DeliveryResult;
 };
 
-/** Any entry of the ledger. */
 type LedgerEntry = SubmitEntry | DeliveryEntry;
 
 /** A change of an entry after its own line. */
@@ -211,7 +210,6 @@ type Change = { readonly kind: 'change'; readonly n: number; readonly [field: st
 /** The start of a run of the simulator, whose entries count from 1 again. */
 type Start = { readonly kind: 'start'; readonly at: number };
 
-/** An open ledger file. */
 type LedgerFile = {
   append(line: LedgerEntry | Change): void;
   /** Writes the buffer to the file. */
@@ -287,7 +285,6 @@ function parseLine(text: string): LedgerEntry | Change | Start | null {
   }
 }
 
-/** An accepted message. */
 export type StoredMessage = {
   readonly systemId: string;
   readonly id: MessageId;
@@ -295,7 +292,6 @@ export type StoredMessage = {
   readonly outcome: Outcome;
   /** Milliseconds since the epoch. */
   readonly acceptedAt: number;
-  /** The current state. */
   current: ReceiptStep;
   /** Time of the last change of state, in milliseconds since the epoch. */
   doneAt: number;

@@ -41,7 +41,6 @@ export type Session = {
   answer(sequence: number, status: number, messageId: string, entry: SubmitEntry | null): void;
   /** Removes a submit that will never get a response from `unanswered`. */
   forget(): void;
-  /** Checks the session's timeouts. */
   sweep(): void;
   /** Asks the client to unbind; the connection closes with its response. */
   unbind(): void;

@@ -38,7 +38,6 @@ type Answer = {
   readonly status: number;
 };
 
-/** The handler of submits. */
 type SubmitHandler = {
   submit(session: Session, pdu: Submit): void;
   /** Records a submit that its bind does not allow. */
@@ -264,7 +263,6 @@ function checkRest(message: Message): number {
   return message.defaultMessageId === 0 ? STATUS.ESME_ROK : STATUS.ESME_RINVDFTMSGID;
 }
 
-/** The schedule of receipts. */
 type ReceiptPlanner = {
   /**
    * Schedules the receipts of an accepted message; returns true when the first one was sent immediately, before the

@@ -31,7 +31,6 @@ export type SandboxSocial = {
   readonly secrets: ReadonlySet<string>;
   /** Serves one of the pages that people see, `host/path`; for other servers that embed them. */
   page(address: string, query: URLSearchParams): SandboxAnswer;
-  /** The tokens that are valid now. */
   validTokens(platform: Platform): string[];
   /** Revokes the person's grant, as in the settings of the network. */
   revoke(platform: Platform): void;

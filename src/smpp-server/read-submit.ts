@@ -39,7 +39,6 @@ export type ReadOptions = {
   readonly passedTags: ReadonlySet<number>;
 };
 
-/** A submit as a draft, or the status with which it is rejected. */
 type ReadSubmit = { readonly draft: Draft } | { readonly status: number };
 
 /** A client's own id of a message, as a C-octet string: our vendor's parameter for idempotent submits. */
@@ -230,7 +229,6 @@ function receiptsOf(message: Message, { id, shown }: Submitter, body: string): N
   };
 }
 
-/** Returns the account of a client, as the sender of its messages. */
 export const senderOf = ({ accountId, id, numberRules, sendingRules }: Client): Sender => ({
   accountId,
   numberRules,

@@ -58,7 +58,6 @@ export type SmppServerOptions = {
   readonly timing?: Timing;
 };
 
-/** A listening SMPP server. */
 export type SmppServer = {
   /** The port on which it listens; null: not listening. */
   readonly port: number | null;
@@ -212,12 +211,10 @@ export type ConnectionBound = 'connections_of_network' | 'connections' | 'attemp
 export type Admitted = {
   /** Called when it has bound: it no longer counts as unbound, and was no attempt. */
   bound(): void;
-  /** Called when it has ended. */
   ended(): void;
 };
 
 export type UnboundConnections = {
-  /** Counts a connection, or returns the bound that it exceeds. */
   admit(address: string): Admitted | ConnectionBound;
 };
 
@@ -361,7 +358,6 @@ function followCredentials({ pool, log, sessions }: Deps) {
     },
     /** A bind has opened: its credential may have changed while it was checked. */
     bound: () => loop.wake(),
-    /** A bind has ended. */
     ended(bindId: number): void {
       endedIds.add(bindId);
       loop.wake();

@@ -27,11 +27,9 @@ export type Timing = {
 
 export const TIMING: Timing = { bindMs: 10_000, enquireMs: 30_000, answerMs: 30_000, reportMs: 10_000 };
 
-/** Dependencies of a session within the server. */
 export type SessionDeps = {
   readonly timing: Timing;
   readonly log: Log;
-  /** Creates the budget of the connection. */
   readonly budget: typeof createPduBudget;
   signIn(shown: BindAttempt): Promise<SignedIn>;
   /** Responds to a request; never rejects. */
@@ -46,7 +44,6 @@ export type SessionDeps = {
   closed(session: Session): void;
 };
 
-/** An open bind. */
 type Bind = {
   readonly id: number;
   readonly mode: BindMode;

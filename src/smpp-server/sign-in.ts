@@ -30,7 +30,6 @@ export type BindAttempt = {
   readonly password: string;
   readonly mode: BindMode;
   readonly address: string;
-  /** interface_version. */
   readonly version: number;
 };
 
@@ -144,7 +143,6 @@ type NewBind = Credential & {
   readonly owner: number;
   readonly mode: BindMode;
   readonly address: string;
-  /** interface_version. */
   readonly version: number;
   readonly maxBinds: number;
 };

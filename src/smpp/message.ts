@@ -140,7 +140,6 @@ export function readMessage<Command>(cursor: ReadCursor, head: Head<Command>): H
 
 /** Type of number and numbering plan (SMPP 3.4, 5.2.5 and 5.2.6). */
 type TonNpi = { readonly ton: number; readonly npi: number };
-/** The address fields of one party of a message. */
 type SmppAddress = TonNpi & { readonly addr: string };
 
 /** Addressing rules that differ between carriers; the defaults suit most of them. */

@@ -33,7 +33,6 @@ export type Bind = {
 };
 /** The body of every bind response. */
 type BindResponse = { readonly systemId: string; readonly tlvs: Tlvs };
-/** The body of outbind. */
 type Outbind = { readonly systemId: string; readonly password: string };
 /** The body of submit_sm_resp, deliver_sm_resp and data_sm_resp. */
 type IdResponse = { readonly messageId: string; readonly tlvs: Tlvs };
@@ -41,12 +40,10 @@ type IdResponse = { readonly messageId: string; readonly tlvs: Tlvs };
 type Source = Pick<Message, 'sourceTon' | 'sourceNpi' | 'source'>;
 type Destination = Pick<Message, 'destTon' | 'destNpi' | 'destination'>;
 
-/** The body of data_sm. */
 type DataSm = Source &
   Destination &
   Pick<Message, 'serviceType' | 'esmClass' | 'registeredDelivery' | 'dataCoding' | 'tlvs'>;
 
-/** The body of query_sm. */
 type QuerySm = Source & { readonly messageId: string };
 /** The body of query_sm_resp. */
 type QueryResponse = {
@@ -57,10 +54,8 @@ type QueryResponse = {
   readonly errorCode: number;
 };
 
-/** The body of cancel_sm. */
 type CancelSm = Source & Destination & { readonly serviceType: string; readonly messageId: string };
 
-/** The body of replace_sm. */
 type ReplaceSm = Source &
   Pick<Message, 'scheduleTime' | 'validity' | 'registeredDelivery' | 'defaultMessageId' | 'shortMessage' | 'tlvs'> & {
     readonly messageId: string;
@@ -71,7 +66,6 @@ export type Address = { readonly ton: number; readonly npi: number; readonly add
 /** One destination of submit_multi: an address, or the name of a distribution list. */
 type MultiDestination = Address | { readonly list: string };
 
-/** The body of submit_multi. */
 type SubmitMulti = Omit<Message, keyof Destination> & { readonly destinations: readonly MultiDestination[] };
 /** A destination of submit_multi that was rejected, with its command_status. */
 type Unsuccessful = Address & { readonly errorStatus: number };
@@ -82,7 +76,6 @@ type MultiResponse = {
   readonly tlvs: Tlvs;
 };
 
-/** The body of alert_notification. */
 type AlertNotification = Source & {
   readonly esmeTon: number;
   readonly esmeNpi: number;
@@ -275,7 +268,6 @@ export const COMMAND = {
   data_sm_resp: 0x80000103,
 } as const;
 
-/** The name of a command. */
 export type CommandName = keyof typeof COMMAND;
 
 /** Bit of the command_id that is set in each response. */
@@ -289,7 +281,6 @@ type Head<Command extends CommandName> = {
   /** Number of bytes that belong to no field; undefined if there are none. */
   readonly ignored?: number;
 };
-/** The header of any PDU. */
 type Header = Head<CommandName>;
 
 type Bodies = {
@@ -322,12 +313,10 @@ type Bodies = {
   data_sm_resp: IdResponse;
 };
 
-/** One PDU of the given command, header and body in one object. */
 export type PduOf<Command extends CommandName> = Head<Command> & Bodies[Command];
 /** Any PDU; `command` is the discriminant. */
 export type Pdu = { [Command in CommandName]: PduOf<Command> }[CommandName];
 
-/** A PDU of one of the given commands. */
 export type AnyPduOf<Command extends CommandName> = Extract<Pdu, { readonly command: Command }>;
 
 /** Reason why a frame is not a valid PDU. `commandId` and `sequence` are 0 if the frame is too short to hold them. */

@@ -15,7 +15,6 @@ import {
 } from './pdu.ts';
 import { STATUS } from './status.ts';
 
-/** The kinds of binds. */
 export type BindMode = 'transceiver' | 'transmitter' | 'receiver';
 export type BindRequest = AnyPduOf<`bind_${BindMode}`>;
 
@@ -99,7 +98,6 @@ export type SmppSession = {
   forget(): void;
   /** Opens the bind; `response` is the bind response, on the side of the SMSC. */
   bound(mode: BindMode, response?: Pdu): void;
-  /** Refuses a bind. */
   refuse(request: Pdu, status: number): void;
   /** Stops or resumes reading. */
   hold(held: boolean): void;
@@ -116,7 +114,6 @@ export type SmppSession = {
 type PendingRequest = {
   /** The command_id of the expected response. */
   readonly responseId: number;
-  /** Its position in the link. */
   readonly position: number;
   /** Deadline on the clock of `performance.now()`. */
   readonly deadline: number;

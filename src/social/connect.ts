@@ -197,7 +197,6 @@ type Returned = {
   readonly platform: Platform;
   /** The query with which the network sent the person back. */
   readonly parameters: URLSearchParams;
-  /** The secret in the cookie of the browser. */
   readonly browserSecret: string | null;
 };
 
@@ -336,7 +335,6 @@ type Refusal = {
     | 'no_page';
   /** The network's own message for people; empty if there is none. Anyone may have written it. */
   readonly words: string;
-  /** The missing scopes. */
   readonly scopes: readonly string[];
 };
 

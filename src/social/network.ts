@@ -112,7 +112,6 @@ export class NetworkFailure extends Error {
   }
 }
 
-/** Reaches a network, or its simulator if it has one. */
 export const createWeb = (simulated: SimulatedNetwork | null): Web => ({
   at: (address) => (simulated === null ? address : below(simulated.apiUrl, address)),
   pageAt: (address) => (simulated === null ? address : below(simulated.pagesUrl, address)),

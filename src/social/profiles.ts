@@ -185,7 +185,6 @@ const CONNECT_STATE = columns({
   hash: as<Buffer>('s.hash'),
   accountId: as<number>('s.account_id'),
   platform: as<Platform>('s.platform'),
-  /** The author who started the connection. */
   author: as<Omit<Author, 'accountId'>>('s.author'),
   /** The SHA-256 of the secret in the browser's cookie; null when a key started the connection. */
   browserHash: as<Buffer | null>('s.browser_hash'),

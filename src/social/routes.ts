@@ -84,7 +84,6 @@ const ConnectOut = Type.Object({
   authorizeUrl: Type.String({ description: 'URL at which the person consents, within ten minutes.' }),
 });
 
-/** The path of the social profiles. */
 const SOCIALS_PATH = '/api/partner-gateway/v1/socials';
 
 const toProfileOut = (row: ProfileRow, publicUrl: string): Static<typeof ProfileOut> => ({

@@ -218,7 +218,6 @@ type SearchFilter = {
   readonly endId: string;
   readonly channel?: Channel | undefined;
   readonly status?: StatusName | undefined;
-  /** Consecutive digits of the number. */
   readonly digits?: string | undefined;
   readonly sender?: string | undefined;
   readonly campaignId?: number | undefined;
@@ -305,6 +304,5 @@ const MESSAGE_TEXT = columns({
 });
 type MessageText = RowOf<typeof MESSAGE_TEXT>;
 
-/** Lists the texts and the sources of messages. */
 const listTexts = (db: Db, { accountId, ids }: { accountId: number; ids: readonly string[] }): Promise<MessageText[]> =>
   many(db, sql`SELECT ${MESSAGE_TEXT} FROM message WHERE account_id = ${accountId} AND id = ANY(${[...ids]}::uuid[])`);

@@ -109,7 +109,6 @@ const findSpan = (db: Db, { accountId, campaignId }: One): Promise<RowOf<typeof 
   maybeOne(db, sql`SELECT ${SPAN} FROM campaign k WHERE k.account_id = ${accountId} AND k.id = ${campaignId}`);
 
 const REASON = columns({
-  /** The bit of the channel. */
   channel: as<number>('m.channel'),
   status: as<number>('m.status'),
   code: as<string>('m.code'),

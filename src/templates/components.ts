@@ -140,7 +140,6 @@ const indexIn = (component: unknown): string => {
   return typeof index === 'number' ? String(index) : getText(component, 'index');
 };
 
-/** Identifies the part of the template that a component is for. */
 const keyOf = (component: unknown): string => {
   const type = typeOf(component);
   return type === 'button' ? `button ${indexIn(component)}` : type;

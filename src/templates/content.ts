@@ -291,7 +291,6 @@ function whatsappMessage({ name, language }: Sendable, components: readonly obje
 
 type Parameters = { readonly index: number; readonly parameters: readonly object[] };
 
-/** Returns the text parameters of one place, by button. */
 function parametersOf(template: Sendable, { values }: Filling, place: string): Parameters[] {
   const own = placeholdersOf(template).flatMap((p, i) => (p.place === place ? [{ ...p, text: values[i] ?? '' }] : []));
   if (own.length === 0) return [];

@@ -279,7 +279,6 @@ export const WhatsappTemplatePatch = Type.Object({
 });
 export type WhatsappTemplatePatch = Static<typeof WhatsappTemplatePatch>;
 
-/** A traffic type of RCS, with this description. */
 export const trafficType = (description: string) => Type.Enum([...TRAFFIC_TYPES], { type: 'string', description });
 
 export const RcsTemplateIn = Type.Object({

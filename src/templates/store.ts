@@ -186,7 +186,6 @@ export type TemplateFilter = {
   readonly channel: RichChannel;
   /** Null: all but DELETED. */
   readonly status: string | null;
-  /** A part of the name, in any case. */
   readonly search: string | null;
 };
 
@@ -237,7 +236,6 @@ export async function claimTemplateSync(db: Db, { connectionId }: { connectionId
   await exec(db, sql`SELECT pg_advisory_xact_lock(724910, (${connectionId}::bigint % 2147483647)::int)`);
 }
 
-/** Returns the time of the database's clock. */
 export async function findDatabaseTime(db: Db): Promise<Date> {
   return (await one<{ now: Date }>(db, sql`SELECT clock_timestamp() AS now`)).now;
 }

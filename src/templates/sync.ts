@@ -132,13 +132,11 @@ export type TemplateKey = { readonly channel: RichChannel; readonly id: string }
  */
 export type OnTemplatesChange = (tx: Db, templates: readonly TemplateKey[]) => Promise<void>;
 
-/** The dependencies of functions that change templates. */
 export type ChangeDeps = NetworkDeps & { readonly onTemplatesChange: OnTemplatesChange };
 
 /** A client waits for the response, with a transaction open. */
 const TIMEOUT_SECONDS = 10;
 
-/** Calls the template API of a connection. */
 async function callNetwork<T>(
   { secretKey }: Pick<NetworkDeps, 'secretKey'>,
   connection: Connection,
@@ -180,7 +178,6 @@ export async function callNetworkOrThrow<T>(
 type TemplateStatusChange = {
   readonly id: string;
   readonly status: string | null;
-  /** Reason for the status. */
   readonly reason: string | null;
   readonly quality: string | null;
 };

@@ -19,7 +19,6 @@ import {
 
 /** Content of a request to our callback URL. */
 export type HttpSmsCallback =
-  /** Not sent by the carrier. */
   | { readonly kind: 'forged' }
   /** Neither JSON nor a form, or has more events than a carrier sends at a time. */
   | { readonly kind: 'malformed' }

@@ -16,7 +16,6 @@ import { createHider, type HttpSmsSecrets, type HttpSmsSettings, resolveSettings
 import { compileVerdict, sendMessage, type Timing, type Verdict } from './submit.ts';
 import { compilePlace, toDocument } from './template.ts';
 
-/** Dependencies of an HTTP carrier apart from its settings. */
 export type HttpSmsContext = {
   /** The URL that the carrier calls; null if there is none. */
   readonly callbackUrl: string | null;

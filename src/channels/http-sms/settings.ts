@@ -82,10 +82,8 @@ export const HttpSmsSettings = Type.Object(
   { additionalProperties: false },
 );
 
-/** The stored settings of an HTTP connection. */
 export type HttpSmsSettings = Static<typeof HttpSmsSettings>;
 
-/** The settings, completed from the preset. */
 export type Resolved = Omit<HttpSmsSettings, 'preset'> & {
   readonly baseUrl: string;
   readonly request: Request;
@@ -95,7 +93,6 @@ export type Resolved = Omit<HttpSmsSettings, 'preset'> & {
 const Secret = (description: string) =>
   Type.String({ description, maxLength: 4000, pattern: '^[\\x20-\\x7e\\r\\n]*$' });
 
-/** The secrets of an HTTP connection. */
 export const HttpSmsSecrets = Type.Object(
   {
     apiKey: { ...Secret('The key, token or password of the API.'), default: '' },

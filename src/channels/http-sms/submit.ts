@@ -141,7 +141,6 @@ export type Verdict =
       /** The wait that the carrier asks for; 0 if none. */
       readonly waitMs: number;
     }
-  /** Nothing was written. */
   | { readonly act: 'not-written'; readonly text: string };
 
 /** Judges the response to the request for one message. */

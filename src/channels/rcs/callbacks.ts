@@ -105,7 +105,6 @@ type CallbackRequest = {
 /** A person unsubscribed from an agent's messages, or subscribed again. */
 type Subscription = {
   readonly agentId: string;
-  /** The number in digits. */
   readonly phoneNumber: string;
   readonly subscribed: boolean;
   readonly at: Date | null;
@@ -132,7 +131,6 @@ type RcsEvents = {
   readonly other: OtherEvent[];
 };
 
-/** The result of reading a callback request. */
 export type ReadCallback =
   /** Requires a response of 200 with exactly this text. */
   | { readonly kind: 'handshake'; readonly text: string }

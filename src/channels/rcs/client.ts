@@ -4,12 +4,10 @@ import { createHttpClient, type HttpAnswer, type HttpClient, parseBaseUrl, retry
 import { getMember, getText, parseJson } from '../settings.ts';
 import type { RcsSettings } from './settings.ts';
 
-/** One request to the RBM API. */
 type RbmRequest = {
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** The path after the version, with its query. */
   readonly path: string;
-  /** The body as JSON text. */
   readonly body?: string;
 };
 
@@ -78,7 +76,6 @@ export const eventOf = ({ kind, networkId }: SignToPerson): string =>
 export const capabilitiesPath = (sender: string, destination: string, requestId: string): string =>
   `${phonePath(destination)}/capabilities?requestId=${requestId}&agentId=${encodeURIComponent(sender)}`;
 
-/** State of the access token. */
 type TokenState =
   | { readonly kind: 'valid'; readonly token: string }
   /** There is no response yet, or the token endpoint is unreachable. */
@@ -100,7 +97,6 @@ type TokenSource = {
   stop(): void;
 };
 
-/** Dependencies of a token source. */
 type TokenOptions = {
   readonly account: ServiceAccount;
   readonly http: HttpClient;
@@ -215,7 +211,6 @@ export const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 /** The longest lifetime that the network accepts. */
 const LIFETIME_SECONDS = 3600;
 
-/** A Google service account. */
 type ServiceAccount = {
   readonly clientEmail: string;
   /** An RSA key in PEM. */

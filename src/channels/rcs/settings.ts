@@ -82,7 +82,6 @@ export const RcsSettings = Type.Object(
   { additionalProperties: false },
 );
 
-/** The settings of an RCS connection. */
 export type RcsSettings = Static<typeof RcsSettings>;
 
 /** A service account of the partner, and the token that signs its callbacks. */
@@ -98,7 +97,6 @@ export const RcsSecrets = Type.Object(
   { additionalProperties: false },
 );
 
-/** The secrets of an RCS connection. */
 export type RcsSecrets = Static<typeof RcsSecrets>;
 
 /**

@@ -118,11 +118,9 @@ type Pool = {
   room(): number;
   /** Returns the number of slots in use. */
   inFlight(): number;
-  /** Returns the number of binds that are up. */
   bindsUp(): number;
   /** Claims a slot on the bind with the most room; null if there is none. */
   claim(): Slot | null;
-  /** Returns a slot to its bind. */
   release(slot: Slot): void;
   /**
    * Resolves with `go` when the next part may be sent: `delayMs` and every pause are over, and the slot is on a bind

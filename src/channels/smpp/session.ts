@@ -64,7 +64,6 @@ type SessionEvents = {
 /** One bind that is kept up: it connects, binds, and reconnects when it ends. */
 export type Session = {
   readonly kind: BindMode;
-  /** Starts connecting. */
   start(): void;
   /** Returns true if the session is bound and not closing. */
   up(): boolean;
@@ -134,7 +133,6 @@ export function createSession(options: SessionOptions, events: SessionEvents): S
   const stuckMs = ({ reason }: SessionEnd): number =>
     reason === STUCK ? Math.min(timing.faultRetryMs, timing.stuckRetryMs * 2 ** (timesStuck - 1)) : 0;
 
-  /** Runs one connection from its start to its end. */
   async function runConnection(): Promise<SessionEnd> {
     const socket = await connect(settings, stopping.signal);
     if (socket instanceof net.Socket) return runSession(socket);

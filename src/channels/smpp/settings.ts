@@ -7,7 +7,6 @@ const flag = (description: string, fallback: boolean) => Type.Boolean({ descript
 const seconds = (description: string, fallback: number) =>
   Type.Number({ description, minimum: 0.05, maximum: 3600, default: fallback });
 
-/** A type of number and a numbering plan. */
 const tonNpi = (description: string, ton: number, npi: number) =>
   Type.Object(
     {
@@ -136,7 +135,6 @@ export const SmppSettings = Type.Object(
   { additionalProperties: false },
 );
 
-/** The settings of one SMPP connection. */
 export type SmppSettings = Static<typeof SmppSettings>;
 /** The parts of a long text whose delivery makes it delivered. */
 export type LongReceipts = SmppSettings['longReceipts'];

@@ -15,7 +15,6 @@ import {
 } from './client.ts';
 import type { WhatsappSettings } from './settings.ts';
 
-/** A phone number of the account. */
 export type PhoneNumber = {
   readonly id: string;
   /** The number as displayed, with spaces and dashes. */
@@ -148,7 +147,6 @@ export type SendingNumber = {
   pairPauseMs(person: string): number;
 };
 
-/** The numbers of one connection. */
 type Numbers = {
   get(id: string): SendingNumber | undefined;
   /** Returns true if no number may send now. */

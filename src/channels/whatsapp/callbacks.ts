@@ -55,7 +55,6 @@ export type CallbackRequest = {
 /** WhatsApp business account and numbers of a connection; changes of others are not passed to it. */
 export type ChangeOwner = { readonly wabaId: string; readonly phoneNumberIds: readonly string[] };
 
-/** The result of reading a callback request. */
 type ReadCallback =
   /** The signature is missing or does not match this body and secret. */
   | { readonly kind: 'forbidden' }

@@ -165,7 +165,6 @@ export type Timing = {
   readonly tokenRetryMs: number;
 };
 
-/** The result of one attempt. */
 type Verdict =
   | { readonly kind: 'done'; readonly outcome: Outcome }
   | {
@@ -314,7 +313,6 @@ function finish(
   return outcome;
 }
 
-/** Applies an error to the number and to the carrier, and returns the outcome of the message. */
 function applyError(
   deps: SubmitDeps,
   number: SendingNumber,

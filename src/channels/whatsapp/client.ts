@@ -77,7 +77,6 @@ export function readGraphError(json: unknown): GraphError | null {
 
 const MAX_TEXT_LENGTH = 1000;
 
-/** One request to the Graph API. */
 type GraphRequest = {
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** The path below the version, with its query: `/106540352242922/messages`. */
@@ -231,7 +230,6 @@ export const appSecretProof = (accessToken: string, appSecret: string): string =
 export const isSigned = (rawBody: Uint8Array, header: string | undefined, appSecret: string): boolean =>
   header !== undefined && constantTimeEqual(header, signatureOf(rawBody, appSecret));
 
-/** A file to upload. */
 export type MediaUpload = { readonly bytes: Uint8Array; readonly mimeType: string; readonly fileName: string };
 
 const UPLOAD_MS = 120_000;
@@ -269,7 +267,6 @@ function multipart({ bytes, mimeType, fileName }: MediaUpload): { bytes: Uint8Ar
   };
 }
 
-/** A file to download. */
 type MediaDownload = {
   /** The media id in the message; valid for 7 days after it arrived. */
   readonly id: string;

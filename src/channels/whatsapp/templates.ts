@@ -2,7 +2,6 @@ import { getList, getMember, getText } from '../settings.ts';
 import { readSuccess } from './account.ts';
 import { callAndRead, type GraphClient, type GraphResult, type MediaUpload } from './client.ts';
 
-/** One template in one language, as the network lists it. */
 export type NetworkTemplate = {
   readonly id: string;
   readonly name: string;
@@ -64,7 +63,6 @@ function readTemplate(json: unknown): NetworkTemplate | null {
   };
 }
 
-/** A template to create. */
 type TemplateDraft = {
   readonly name: string;
   readonly language: string;
@@ -102,7 +100,6 @@ export function createTemplate(client: GraphClient, draft: TemplateDraft): Promi
   });
 }
 
-/** The changes to a template. */
 type TemplatePatch = {
   readonly category?: string;
   readonly components?: readonly object[];
@@ -153,14 +150,12 @@ export type TemplateChange = {
   readonly templateId: string;
   readonly name: string;
   readonly language: string;
-  /** The network's name of the event. */
   readonly event: string;
   /** The new status; null if it has not changed (a warning), or if the event is unknown. */
   readonly status: TemplateStatus | null;
   /** The new quality; null if the change is not about it. */
   readonly quality: TemplateQuality | null;
   readonly category: string | null;
-  /** A readable reason. */
   readonly reason: string | null;
 };
 

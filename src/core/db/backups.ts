@@ -122,7 +122,6 @@ function isLeftOut(path: string): boolean {
   return EMPTY.has(first) && below.length > 0;
 }
 
-/** Metadata of a backup. */
 type BackupFacts = {
   readonly startedAt: Date;
   /** Time to which the backup is restored. */

@@ -42,7 +42,6 @@ const TUNING: Readonly<Record<string, string>> = {
 /** Text sorts by code point on every platform. pg_trgm also needs a C library locale to recognise letters. */
 const BUILTIN_LOCALE = ['--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
 
-/** Returns the arguments of initdb. */
 export function initdbArguments(options: {
   dir: string;
   passwordFile: string;

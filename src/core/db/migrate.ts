@@ -299,7 +299,6 @@ function missing({ user, schema, strangeTables, mayCreate, mayEnterTenant }: Rol
 /** Number of ids of a cell. With 8,191 cells the largest id is below 2^53, which a JavaScript number holds exactly. */
 const IDS_PER_CELL = 2 ** 40;
 
-/** Returns the cell in which an id was made. */
 export const cellOfId = (id: number): number => Math.floor(id / IDS_PER_CELL);
 
 /**

@@ -22,7 +22,6 @@ export type Reports = {
 
 type ReportDeps = {
   readonly pool: Pool;
-  /** The standbys, if there are any. */
   readonly standbysUrl?: string | undefined;
   readonly log: Log;
 };
@@ -146,7 +145,6 @@ const STANDBY = columns({
   synchronous: as<boolean | null>("sync_state IN ('sync', 'quorum')"),
   lagSeconds: as<number>('coalesce(extract(epoch FROM replay_lag), 0)::float8'),
 });
-/** A connected standby. */
 export type Standby = RowOf<typeof STANDBY>;
 
 /** Lists the standbys that stream from this server. */

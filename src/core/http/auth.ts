@@ -222,7 +222,6 @@ type AccessRoute = {
   readonly config?: { readonly stepUp?: StepUp } | undefined;
 };
 
-/** Access rules of a route. */
 type RouteAccess = {
   /**
    * Requirements of the caller: everything in the list. Entries are `contacts:read` (a scope and the access within it),

@@ -176,7 +176,6 @@ const TOO_SLOW = { status: 408, message: 'The request did not arrive in time', c
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
-/** Counts one sweep. */
 function isSlow({ bytesRead }: Socket, body: Open): boolean {
   const isAnswered = body.response.writableEnded;
   const waitsForUs = body.request.readableLength > 0 || body.request.socket.isPaused();

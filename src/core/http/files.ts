@@ -27,7 +27,6 @@ export function readRange(header: string | undefined, sizeBytes: number): Range 
 const lastBytes = (count: number, sizeBytes: number): Range | 'beyond' =>
   count === 0 || sizeBytes === 0 ? 'beyond' : { start: Math.max(0, sizeBytes - count), end: sizeBytes - 1 };
 
-/** Limits for the multipart parser. */
 export const MULTIPART_LIMITS = {
   files: 1,
   fields: 20,
@@ -286,7 +285,6 @@ export type Place = {
   readonly signal: AbortSignal;
 };
 
-/** An upload in progress. */
 export type Upload = {
   /**
    * Waits for a slot and runs `take`, which receives the body, while it holds the slot. Errors: 503 if no slot became

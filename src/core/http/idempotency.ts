@@ -24,7 +24,6 @@ declare module 'fastify' {
   }
 }
 
-/** A request with an Idempotency-Key. */
 type Keyed = Key & {
   /** The user or the API key that sends the request. */
   readonly caller: string;

@@ -89,7 +89,6 @@ function createTlsServer({ certFile, keyFile }: NonNullable<Config['tls']>, hand
 const withScheme = (origin: string, { tls }: Pick<Config, 'tls'>): string =>
   tls ? origin.replace(/^http:/, 'https:') : origin;
 
-/** The origin on which the server listens. */
 export const originOf = (app: App, config: Config): string => withScheme(app.listeningOrigin, config);
 
 /**
@@ -165,7 +164,6 @@ export function createServer(
 
 const toFramework: Direct = (request, response, framework) => framework(request, response);
 
-/** A port, and the setting that it comes from. */
 type At = { readonly port: number; readonly setting: 'PORT' | 'WORKER_PORT' };
 
 /**

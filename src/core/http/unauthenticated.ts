@@ -230,7 +230,6 @@ type Options = {
   readonly log: Log;
 };
 
-/** A connection that counts for a caller. */
 type Connection = { readonly socket: Socket; readonly release: () => void; requests: number };
 
 /** One line of the log a minute for each address. */
