@@ -58,8 +58,8 @@ const RULES: readonly Rule[] = parse(read('monitoring/prometheus/alerts.yaml')).
   ({ rules }: { rules: readonly Rule[] }) => rules,
 );
 
-/** Labels that Prometheus adds, and that of the processes of a program that runs in several. */
-const ADDED = ['instance', 'job', 'process'];
+/** Labels that Prometheus adds. */
+const ADDED = ['instance', 'job'];
 
 let program: TestProgram;
 let metrics: Map<string, Set<string>>;

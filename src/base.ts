@@ -51,15 +51,13 @@ export type Base = {
 /**
  * Opens what all roles need: the database with its current schema, and the stores. Creates what is missing on a first
  * start.
- *
- * @param options.processNumber included in each line of the log; undefined for a program in one process
  */
 export async function openBase(
   config: Config,
   { add: onStop, addDatabase }: Closers,
-  { stopping, processNumber }: { readonly stopping: Stopping; readonly processNumber?: number | undefined },
+  stopping: Stopping,
 ): Promise<{ base: Base; embedded: boolean }> {
-  const log = createLog(config.logLevel, pino.destination(2), processNumber);
+  const log = createLog(config.logLevel, pino.destination(2));
   const secretKey = await loadSecretKey(config);
   const { connectionString, embedded, close } = await openDatabase(config, log, stopping);
   addDatabase(close);

@@ -1,13 +1,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { registerSingleSignOnCommands } from './accounts/single-sign-on-change.ts';
 import { registerOperatorCommands, registerUserCommands } from './accounts/user-routes.ts';
 import { exitSoon, followStopSignals, registerDirectoryCommand } from './base.ts';
 import { registerCellCommands } from './cells/move.ts';
 import { addSecretOption, type CommandContext, type CommandGroup } from './core/cli.ts';
 import type { Config } from './core/config.ts';
-import { SETTINGS } from './core/settings.ts';
 import { registerConsentCommands } from './messages/consent.ts';
 import { registerInboundCommands } from './messages/inbound.ts';
 import { registerUnknownCommands } from './messages/unknown-admin.ts';
@@ -16,15 +15,12 @@ import { registerBackupCommands } from './operate/backups.ts';
 import { registerRestoreGuardCommands } from './operate/restore-guard.ts';
 import { registerOperations } from './operations.ts';
 import { registerDoctorCommand } from './probes.ts';
-import { type ManyProcesses, runMember, serveMany } from './processes.ts';
 import { registerConnectionCommands } from './routing/connection-commands.ts';
 import { registerSandboxInbound, registerSandboxRetirement } from './sandbox/sandbox-commands.ts';
 import { startSandboxSmsc } from './sandbox/smsc.ts';
 import { type Program, type Roles, startProgram } from './serve.ts';
 import { registerSetupCommand } from './setup.ts';
 import { registerWebhookCommands } from './webhooks/routes.ts';
-
-const SERVE: Roles = { api: true, worker: true, sandbox: true };
 
 /** `serve`, `api`, `worker` and `sandbox`, which run until they are stopped, and `migrate`. */
 export function registerServeCommands(program: Command, context: CommandContext): void {
@@ -34,18 +30,9 @@ export function registerServeCommands(program: Command, context: CommandContext)
       .description(description)
       .action(() => run(context.config(), roles, context));
   };
-  program
-    .command('serve')
-    .description('run everything: in one process, or in several at one address')
-    .option('--processes <n>', 'number of processes, instead of the setting PROCESSES', parseProcesses)
-    .action(({ processes }: { processes?: Config['processes'] }) => {
-      const config = context.config();
-      return run({ ...config, processes: processes ?? config.processes }, SERVE, context);
-    });
+  role('serve', 'run everything in one process', { api: true, worker: true, sandbox: true });
   role('api', 'run only the HTTP API and the console', { api: true, worker: false, sandbox: false });
   role('worker', 'run only the carrier connections and background work', { api: false, worker: true, sandbox: false });
-
-  program.command('serve-process', { hidden: true }).action(() => runMember(context.config()).finally(exitSoon));
 
   program
     .command('migrate')
@@ -91,26 +78,14 @@ type SandboxFlags = Readonly<Record<string, unknown>> & {
   ledger?: string;
 };
 
-function parseProcesses(value: string): Config['processes'] {
-  try {
-    return SETTINGS.Server.processes.parse(value);
-  } catch (error) {
-    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error));
-  }
-}
-
 async function run(config: Config, roles: Roles, context: CommandContext): Promise<void> {
   const stopping = followStopSignals();
-  const count = roles === SERVE ? config.processes : 1;
   try {
-    const program: Program & Partial<ManyProcesses> =
-      count > 1 ? await serveMany(config, count, stopping) : await startProgram(config, roles, { stopping });
+    const program = await startProgram(config, roles, stopping);
     const { address, health, demo, stop } = program;
-    const pids = program.pids && { processes: program.pids() };
-    context.report({ address, health, demo: demo ?? null, ...pids }, () => welcome(config, program));
-    const failure = await Promise.race([stopping.stopped, ...(program.failed ? [program.failed] : [])]);
+    context.report({ address, health, demo: demo ?? null }, () => welcome(config, program));
+    await stopping.stopped;
     await stop();
-    if (failure) throw failure;
   } catch (error) {
     // Stopped during the start: that is not an error.
     if (error !== stopping.signal.reason) throw error;
@@ -119,12 +94,10 @@ async function run(config: Config, roles: Roles, context: CommandContext): Promi
   }
 }
 
-function welcome({ dataDir, databaseUrl, sandbox }: Config, program: Program & Partial<ManyProcesses>): string {
-  const { address, health, demo } = program;
+function welcome({ dataDir, databaseUrl, sandbox }: Config, { address, health, demo }: Program): string {
   if (address === null)
     return `The Heliograph worker is running${health === null ? '' : ` (health: ${health}/health/ready)`}. Ctrl+C stops it.`;
-  const many = program.pids ? ` in ${program.pids().length} processes` : '';
-  const head = `Heliograph is running${many}: open ${address} in a browser   (API reference: ${address}/docs, Ctrl+C stops it)`;
+  const head = `Heliograph is running: open ${address} in a browser   (API reference: ${address}/docs, Ctrl+C stops it)`;
   if (demo) return [head, ...showDemo(demo), ...(sandbox ? showFirstMessage(demo, address) : NO_CARRIER)].join('\n');
   // An installation made by `setup` has no demo account.
   const saved = join(dataDir, 'demo.json');

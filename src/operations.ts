@@ -129,7 +129,7 @@ async function performRequest(
     const routing = await openRouting(base);
     const none = { recentMessages: null, tracing: null };
     const accept = createAccept({ pool, tables: routing.tables, waker: createWaker(pool), ...none });
-    const parts = { accept, routing, metrics: createMetrics(), sandbox: null, member: undefined, tracing: null };
+    const parts = { accept, routing, metrics: createMetrics(), sandbox: null, tracing: null };
     const { deps } = openApiDeps(base, parts);
     return await inject(deps, await actorAt(pool, request.accountId), request);
   } finally {

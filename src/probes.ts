@@ -2,14 +2,12 @@ import type { Command } from 'commander';
 import type { Pool } from 'pg';
 import { Gauge, type Registry } from 'prom-client';
 import type { CommandContext } from './core/cli.ts';
-import type { Config } from './core/config.ts';
 import { sharesSessions } from './core/db/migrate.ts';
 import { findWritability } from './core/db/reports.ts';
 import type { Probe } from './core/http/health.ts';
 import { createNodeServer } from './core/http/server.ts';
 import { countDueJobs } from './core/jobs.ts';
 import { countDropped } from './core/mail.ts';
-import type { MetricsReport } from './core/metrics.ts';
 import { loadSecretKey } from './core/secrets.ts';
 import { countLost } from './dispatch/claims.ts';
 import { listQueueDepths } from './dispatch/store.ts';
@@ -103,17 +101,6 @@ function createSessionsProbe(pool: Pool): Probe {
     },
   };
 }
-
-/** Creates the check of a program of several processes: all of them must run. One that ended is started again. */
-export const createPeersProbe = ({ peers }: Pick<Member, 'peers'>): Probe => ({
-  name: 'processes',
-  // Not critical: the others serve requests.
-  critical: false,
-  async check() {
-    const { running, wanted } = peers();
-    return { ok: running === wanted, detail: `${running} of ${wanted} run` };
-  },
-});
 
 type Reading = { readonly connection: string; readonly value: number };
 type Names = ReadonlyMap<number, string>;
@@ -287,30 +274,6 @@ function registerConnectionGauges(registry: Registry, pool: Pool): void {
     (await countUnmatched(pool)).map((u) => ({ connection: nameOf(names, u.connectionId), value: u.count })),
   );
 }
-
-/** The sandbox of a program of several processes: it runs in the one that starts the others. */
-export type RemoteSandbox = {
-  /** Our apps at the social networks, some of them simulated. */
-  readonly apps: Config['social'];
-  /** Base URL of the simulated social networks; `https://host/path` is served as `<url>/host/path`. */
-  readonly socialUrl: string;
-  /** The port at which all processes take the callbacks of the simulated carriers. */
-  readonly callbackPort: number;
-};
-
-/** One of the processes of a program, as this process sees itself and the others. */
-export type Member = {
-  /** Counted from 1; 0 is the process that starts the others. A replaced process keeps its number. */
-  readonly number: number;
-  /** Null without a sandbox. */
-  readonly sandbox: RemoteSandbox | null;
-  /** Sets how this process reports its measurements. */
-  onReport(report: () => Promise<MetricsReport>): void;
-  /** Returns the reports of all processes that respond within a second. */
-  collectReports(): Promise<readonly MetricsReport[]>;
-  /** Numbers of running and of configured processes. */
-  peers(): { readonly running: number; readonly wanted: number };
-};
 
 /**
  * `doctor`: checks database, sending, clock, disk, files, TLS, secrets and carriers, and suggests fixes. The exit code

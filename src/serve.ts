@@ -1,5 +1,4 @@
 import type { Pool } from 'pg';
-import { Registry } from 'prom-client';
 import { ACCOUNTS_CHANNEL } from './accounts/accounts.ts';
 import { createAuthenticator } from './accounts/authenticate.ts';
 import type { LoginLimits } from './accounts/password.ts';
@@ -26,7 +25,7 @@ import { healthRoutes } from './core/http/health.ts';
 import { closeWithin, createServer, listen } from './core/http/server.ts';
 import { type AnswerStore, createAnswerStore } from './core/idempotency.ts';
 import type { Log } from './core/log.ts';
-import { collectProcessMetrics, createMetrics, type Metrics, reportOf, showReports } from './core/metrics.ts';
+import { collectProcessMetrics, createMetrics, type Metrics } from './core/metrics.ts';
 import type { Listeners } from './core/notifications.ts';
 import { systemClock } from './core/time.ts';
 import type { Tracing } from './core/tracing.ts';
@@ -44,7 +43,7 @@ import type { Lookups } from './messages/prepare.ts';
 import { createPriceList } from './money/pricing.ts';
 import type { NewAccount } from './operate/account-commands.ts';
 import { alertTasks } from './operate/alerts.ts';
-import { createPeersProbe, createProbes, type Member, registerGauges } from './probes.ts';
+import { createProbes, registerGauges } from './probes.ts';
 import { ROUTING_CHANNEL } from './routing/connection-store.ts';
 import { type Costs, createCostList } from './routing/costs.ts';
 import { createNetworkFinder, openService } from './routing/number-lookups.ts';
@@ -54,7 +53,6 @@ import { createRouter } from './routing/router.ts';
 import { createSenderRules } from './routing/sender-rules.ts';
 import { createReceivers, type Receivers } from './routing/supervise.ts';
 import { startCallbackServer } from './sandbox/sandbox.ts';
-import { remotePage } from './sandbox/sandbox-commands.ts';
 import type { Sandbox } from './sandbox/sandbox-store.ts';
 import { countUnreadable } from './smpp/session.ts';
 import { countRefusedConnections, countSubmits, type SmppServer, startSmppServer } from './smpp-server/server.ts';
@@ -94,39 +92,23 @@ export const ANSWERS = faultPoint<AnswerStore>();
 /** The lanes of single sends past the queue. */
 export const EXPRESS = faultPoint<Express>();
 
-/** Runtime options of the program that are not settings. */
-type Circumstances = {
-  readonly stopping?: Stopping;
-  /** This process, if the program runs in several. */
-  readonly member?: Member;
-};
-
 /** Starts the program, as `startWith` does, with these roles in this process. */
-export const startProgram = (
-  config: Config,
-  roles: Roles,
-  { stopping = NEVER_STOPPING, member }: Circumstances = {},
-): Promise<Program> => startWith(stopping, (closers) => open(config, roles, { closers, stopping, member }));
+export const startProgram = (config: Config, roles: Roles, stopping: Stopping = NEVER_STOPPING): Promise<Program> =>
+  startWith(stopping, (closers) => open(config, roles, { closers, stopping }));
 
-/**
- * Opens sandbox carriers, worker and API on the database, in this order.
- */
+/** Opens sandbox carriers, worker and API on the database, in this order. */
 async function open(
   config: Config,
   roles: Roles,
-  { closers, stopping, member }: { closers: Closers; stopping: Stopping; member: Member | undefined },
+  { closers, stopping }: { closers: Closers; stopping: Stopping },
 ): Promise<Omit<Program, 'stop'>> {
-  const { base: opened, embedded } = await openBase(config, closers, { stopping, processNumber: member?.number });
+  const { base: opened, embedded } = await openBase(config, closers, stopping);
   const session = await openSession(opened);
-  const sandbox = member
-    ? null
-    : roles.sandbox
-      ? await openSandbox(opened, session)
-      : await warnSandboxNotRunning(opened);
-  const apps = sandbox?.social.apps ?? member?.sandbox?.apps;
+  const sandbox = roles.sandbox ? await openSandbox(opened, session) : await warnSandboxNotRunning(opened);
+  const apps = sandbox?.social.apps;
   const base = apps ? { ...opened, config: { ...config, social: apps } } : opened;
   const demo = embedded && roles.api ? await createDemo(base, sandbox) : undefined;
-  const metrics = openMetrics(base.pool, member);
+  const metrics = openMetrics(base.pool);
   const tracing = openTracing(base);
   const routing = await openRouting(base);
   await session.listen({ [ROUTING_CHANNEL]: routing.reloadSoon });
@@ -139,7 +121,7 @@ async function open(
   if (recentMessages) await openWorker(base, { ...sending, recentMessages, sandbox: apps !== undefined });
   else watchWithoutWorker(base);
   stopping.signal.throwIfAborted();
-  const parts = { session, accept, routing, sandbox, member, metrics, tracing };
+  const parts = { session, accept, routing, sandbox, metrics, tracing };
   const address = roles.api ? await openApi(base, parts) : null;
   return { address, health: roles.api ? null : await openHealth(base, metrics), demo };
 }
@@ -242,7 +224,6 @@ type ApiParts = {
   readonly accept: Accept;
   readonly routing: Routing;
   readonly sandbox: Sandbox | null;
-  readonly member: Member | undefined;
   readonly metrics: Metrics;
   readonly tracing: Tracing | null;
 };
@@ -257,7 +238,7 @@ type ApiServices = {
 /** Opens everything that the routes of the program need, in a process that may have no server. */
 export function openApiDeps(
   { onStop, ...base }: Base,
-  { accept, routing, sandbox, member, metrics, tracing }: ApiParts,
+  { accept, routing, sandbox, metrics, tracing }: ApiParts,
 ): ApiServices {
   const { config, pool, log, secretKey } = base;
   const { authenticate, checkPassword, signInLimits, loginLimits, close, listeners } = createAuthenticator({
@@ -275,7 +256,7 @@ export function openApiDeps(
     reports,
     metrics,
     clock: systemClock,
-    probes: member ? [...createProbes(pool), createPeersProbe(member)] : createProbes(pool),
+    probes: createProbes(pool),
     authenticate,
     checkPassword,
     signInLimits,
@@ -295,7 +276,7 @@ export function openApiDeps(
     answers: ANSWERS.pass(createAnswerStore({ pool, secretKey })),
     inboxHub,
     presence,
-    socialPage: sandbox?.social.page ?? (member?.sandbox ? remotePage(member.sandbox.socialUrl) : null),
+    socialPage: sandbox?.social.page ?? null,
     onTemplatesChange: FOLLOWERS.onTemplatesChange,
   };
   return {
@@ -314,7 +295,7 @@ async function openApi(
   { session, ...parts }: ApiParts & { readonly session: WorkerSession },
 ): Promise<string> {
   const { config, pool, log, onStop } = base;
-  const { sandbox, member, metrics } = parts;
+  const { sandbox, metrics } = parts;
   const { deps, loginLimits, listeners } = openApiDeps(base, parts);
   const smpp = openSmpp({ config, pool, log, limits: loginLimits, metrics, onStop });
   await session.listen(listeners);
@@ -325,10 +306,10 @@ async function openApi(
   const address = await listen(app, config);
   onStop('API', () => closeWithin(app, STOP_HTTP_MS));
   await smpp.listen({ accept: deps.accept, owner: session.owner });
-  if (sandbox || member?.sandbox) {
-    const callbacks = await startCallbackServer(app.routing, member?.sandbox?.callbackPort ?? 0);
+  if (sandbox) {
+    const callbacks = await startCallbackServer(app.routing);
     onStop('callbacks of the sandbox', callbacks.close);
-    await sandbox?.startCallbacks(callbacks.port);
+    await sandbox.startCallbacks(callbacks.port);
   }
   return address;
 }
@@ -343,21 +324,11 @@ async function openHealth({ config, pool, log, onStop }: Base, metrics: Metrics)
   return origin;
 }
 
-/**
- * Returns the metrics of the whole program. With several processes, they are the same whichever process is scraped;
- * gauges of the database appear once.
- */
-function openMetrics(pool: Pool, member?: Member): Metrics {
+function openMetrics(pool: Pool): Metrics {
   const metrics = createMetrics();
   collectProcessMetrics(metrics);
-  const database = member ? new Registry() : metrics.registry;
-  registerGauges(database, pool);
-  if (!member) return metrics;
-  member.onReport(() => reportOf(metrics, member.number));
-  return {
-    ...metrics,
-    scrape: async () => `${await showReports(await member.collectReports())}\n${await database.metrics()}`,
-  };
+  registerGauges(metrics.registry, pool);
+  return metrics;
 }
 
 const SENDS_CHANNEL = 'heliograph_smpp_sends';

@@ -68,8 +68,6 @@ test('the npm package has the program and its console, and its command serves fr
       SECRET_KEY: '5e'.repeat(32),
       SANDBOX: 'off',
       PORT: `${port}`,
-      // The other processes are started from the file of the program, too.
-      PROCESSES: '2',
     },
     stdio: ['ignore', 'ignore', 'pipe'],
   });

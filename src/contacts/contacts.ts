@@ -116,9 +116,7 @@ async function publishContacts(
  */
 export type UpsertRow = NewContact & { readonly phoneNumber: string };
 
-export type Upserted =
-  | { readonly kind: 'created' | 'updated'; readonly id: number }
-  | { readonly kind: 'limit' };
+export type Upserted = { readonly kind: 'created' | 'updated'; readonly id: number } | { readonly kind: 'limit' };
 
 /**
  * Creates or changes contacts by their numbers, in one statement: 1,000 to 10,000 rows are a good batch. Values of a

@@ -38,7 +38,6 @@ test('without any variable the program serves this machine only, with its own da
     port: 8080,
     cell: 0,
     cells: { directoryUrl: undefined, databases: new Map() },
-    processes: 1,
     workerPort: undefined,
     smpp: {
       host: '127.0.0.1',
@@ -79,7 +78,6 @@ test('every variable reaches its setting', () => {
     CELL: '8190',
     DIRECTORY_URL: 'postgresql://u:p@front/directory',
     CELL_DATABASES: '0=postgresql://u:p@db/x 8190=postgresql://u:p@db2/x',
-    PROCESSES: '3',
     SMPP_HOST: '0.0.0.0',
     SMPP_PORT: '2775',
     SMPP_TLS_PORT: '3550',
@@ -134,7 +132,6 @@ test('every variable reaches its setting', () => {
         [8190, 'postgresql://u:p@db2/x'],
       ]),
     },
-    processes: 3,
     workerPort: 9090,
     smpp: {
       host: '0.0.0.0',

@@ -22,17 +22,16 @@ const TEXTS: ReadonlySet<string> = words('reason detail fault');
 
 /**
  * Creates a logger at this level that writes to stdout or `destination`. Every line is one JSON document, so that a
- * line break in a value cannot start a new line; phone numbers are masked, also in error texts. With `processNumber`,
- * every line has it as `process`: for a program of several processes, which share one log.
+ * line break in a value cannot start a new line; phone numbers are masked, also in error texts.
  *
  * While a server cannot be reached, everything that needs it fails again and again. Of identical lines about it, one a
  * minute is written, with the number of those omitted before it in `leftOut`.
  */
-export function createLog(level: LogLevel, destination?: DestinationStream, processNumber?: number): AppLog {
+export function createLog(level: LogLevel, destination?: DestinationStream): AppLog {
   const options: LoggerOptions = {
     level,
     hooks: { logMethod: createRepeatFilter() },
-    base: processNumber === undefined ? null : { process: processNumber },
+    base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }), log: allowed },
     serializers: { err: describeError },

@@ -1,6 +1,4 @@
 import { hkdfSync } from 'node:crypto';
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import type { SecretKey } from './secrets.ts';
 
 /** Differences between the systems that the program may run on. It has run on Linux only. */
@@ -82,13 +80,3 @@ export const INSTALLATION_HEADER = 'x-heliograph-installation';
  */
 export const installationOf = ({ bytes }: SecretKey): string =>
   Buffer.from(hkdfSync('sha256', bytes, '', 'heliograph installation v1', 16)).toString('hex');
-
-/** Returns a port that was free a moment ago, for a server that has to know its port before it listens. */
-export async function findFreePort(host: string): Promise<number> {
-  const server = createServer().listen(0, host);
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}

@@ -1,11 +1,4 @@
-import {
-  AggregatorRegistry,
-  collectDefaultMetrics,
-  Histogram,
-  type MetricObjectWithValues,
-  type MetricValue,
-  Registry,
-} from 'prom-client';
+import { collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 
 export type Metrics = {
   /** Features register their own counters and gauges here; /metrics shows all of them. */
@@ -15,9 +8,6 @@ export type Metrics = {
   /** Returns the content of /metrics, in the Prometheus text format. */
   scrape(): Promise<string>;
 };
-
-/** Measurements of one process. */
-export type MetricsReport = readonly MetricObjectWithValues<MetricValue<string>>[];
 
 /** Buckets in seconds: from 1 ms, a plain read, to 30 s, a large upload. */
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -33,19 +23,6 @@ export function createMetrics(): Metrics {
     registers: [registry],
   });
   return { registry, httpSeconds, scrape: () => registry.metrics() };
-}
-
-/** Returns the measurements of this process, with its number as the label `process` of each value. */
-export async function reportOf({ registry }: Metrics, processNumber: number): Promise<MetricsReport> {
-  registry.setDefaultLabels({ process: String(processNumber) });
-  return registry.getMetricsAsJSON();
-}
-
-/** Returns the reports of several processes in the Prometheus text format. */
-export function showReports(reports: readonly MetricsReport[]): Promise<string> {
-  // Each value has the number of its process, so there is nothing to add up.
-  const single = (report: MetricsReport) => report.map((metric) => ({ ...metric, aggregator: 'first' }));
-  return AggregatorRegistry.aggregate(reports.map(single)).metrics();
 }
 
 /**

@@ -76,12 +76,6 @@ export const SETTINGS = {
       help: 'Port on HOST on which a `worker` process serves /health/live, /health/ready and /metrics, and nothing else, under the same rules as PORT; 0 picks a free one. If empty, it does not listen.',
       parse: optional(integer(0, 65535)),
     },
-    processes: {
-      env: 'PROCESSES',
-      default: '1',
-      help: 'Number of processes that `serve` runs in, at one address; `serve --processes` takes precedence. With more than one, another process supervises them. Each works as `api` and `worker` do together: it opens all binds of each connection, and takes 200 to 350 MB of memory. On two cores, more than one is slower.',
-      parse: integer(1, 64),
-    },
     publicUrl: {
       env: 'PUBLIC_URL',
       help: 'URL at which others reach the server, used in links and callback URLs. If empty, it is built from HOST and PORT.',

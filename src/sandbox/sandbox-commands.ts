@@ -18,17 +18,11 @@ import {
   restoreSandbox,
   retireSandbox,
 } from './sandbox-store.ts';
-import { targetOf } from './social-script.ts';
 import type { SandboxSocial } from './social-server.ts';
-
-/** Same as `SandboxSocial.page`; the networks may be in another process. */
-type SocialPage = (
-  ...asked: Parameters<SandboxSocial['page']>
-) => ReturnType<SandboxSocial['page']> | Promise<ReturnType<SandboxSocial['page']>>;
 
 export type SandboxRouteDeps = {
   /** Serves the pages of the sandbox's social networks; null without a sandbox. */
-  readonly socialPage: SocialPage | null;
+  readonly socialPage: SandboxSocial['page'] | null;
 };
 
 /** Registers the consent pages of the sandbox's social networks, if it runs. They are part of no contract. */
@@ -36,7 +30,7 @@ export function sandboxRoutes(app: App, { socialPage }: SandboxRouteDeps): void 
   if (!socialPage) return;
   app.get(`${SOCIAL_PAGES_PATH}/*`, { schema: { hide: true } }, async (request, reply) => {
     const { pathname, searchParams } = new URL(request.raw.url ?? '/', 'http://localhost');
-    const answer = await socialPage(pathname.slice(SOCIAL_PAGES_PATH.length + 1), searchParams);
+    const answer = socialPage(pathname.slice(SOCIAL_PAGES_PATH.length + 1), searchParams);
     if (typeof answer === 'string') throw new AppError('unavailable');
     return reply
       .code(answer.status)
@@ -44,23 +38,6 @@ export function sandboxRoutes(app: App, { socialPage }: SandboxRouteDeps): void 
       .send(answer.body);
   });
 }
-
-/**
- * Returns the consent pages of simulated social networks that run in another process, at this URL. As there, browsers
- * reach nothing else of them.
- */
-export const remotePage =
-  (url: string): SocialPage =>
-  async (address, query) => {
-    if (targetOf(address)?.purpose !== 'authorize') return { status: 404, body: 'There is no such page.' };
-    const answer = await fetch(`${url}/${address}?${query.toString()}`, { redirect: 'manual' });
-    const kept = ['content-type', 'content-security-policy', 'location'];
-    const headers = kept.flatMap((name) => {
-      const value = answer.headers.get(name);
-      return value === null ? [] : [[name, value] as const];
-    });
-    return { status: answer.status, headers: Object.fromEntries(headers), body: await answer.text() };
-  };
 
 const NAMES: Readonly<Record<Channel, string>> = { SMS: SMSC_NAME, WHATSAPP: WHATSAPP_NAME, RCS: RCS_NAME };
 /** Maximum length of a text: with the other fields and JSON escapes, the payload stays below the limit of a NOTIFY. */

@@ -232,12 +232,10 @@ const listOwed = (db: Db, connectionId: number): Promise<OpenSubmit[]> =>
  * Starts a loopback server for the callbacks: HOST may be an address that is not reachable from here, a certificate is
  * for another name than this machine's, and a proxy on this machine (TRUST_PROXY) must state that its clients use
  * HTTPS, which is assumed here for the sandbox. For that reason this server accepts nothing but callbacks, and no claim
- * about who sends them. The processes of one program share its port, as they share their address; alone, port 0 chooses
- * one.
+ * about who sends them.
  */
 export async function startCallbackServer(
   program: RequestListener,
-  wanted: number,
 ): Promise<{ readonly port: number; close(): Promise<void> }> {
   const server = http.createServer((request, response) => {
     if (!request.url?.startsWith('/api/callbacks/')) return void response.writeHead(404).end();
@@ -246,7 +244,7 @@ export async function startCallbackServer(
     program(request, response);
   });
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(wanted, '127.0.0.1', resolve);
+    server.once('error', reject).listen(0, '127.0.0.1', resolve);
   });
   return {
     port: (server.address() as AddressInfo).port,

@@ -120,10 +120,9 @@ describe('serve, with its own PostgreSQL, ends and leaves nothing behind', () =>
     agent.destroy();
   });
 
-  test.each(['1', '2'])('with the sandbox, behind a proxy, as %s processes', async (PROCESSES) => {
+  test('with the sandbox, behind a proxy', async () => {
     using program = start('serve', {
       SANDBOX: 'on',
-      PROCESSES,
       TRUST_PROXY: '127.0.0.1',
       PUBLIC_URL: 'https://gateway.example.com',
     });

@@ -5,8 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
-/** `processes` are the ids of the processes that `serve` runs in, if there are several. */
-type Ready = { readonly address: string | null; readonly processes?: readonly number[] };
+type Ready = { readonly address: string | null };
 
 /** A command of the program that runs until it is stopped, in a separate process. */
 export type ServeProcess = {
