@@ -20,7 +20,7 @@ export type CaseRequest = {
 /** Returns the request of a case with these values in its id fields. */
 export function requestOf(
   route: Route,
-  { ids = {}, query, body, form }: Case,
+  { ids = {}, query, body, form, sign }: Case,
   party: Party,
   values: Values,
 ): CaseRequest {
@@ -35,7 +35,10 @@ export function requestOf(
     else if (part === 'header') headers[keys.join('.')] = String(value);
     else setAt(document, keys, value);
   }
-  return { method: route.method, path: search.size > 0 ? `${path}?${search}` : path, headers, body: document, form };
+  const request = { method: route.method, path: search.size > 0 ? `${path}?${search}` : path, form };
+  if (!sign) return { ...request, headers, body: document };
+  const text = JSON.stringify(document);
+  return { ...request, headers: { ...headers, ...sign(party, text) }, body: text };
 }
 
 const hasBody = (ids: NonNullable<Case['ids']>): boolean => Object.keys(ids).some((field) => field.startsWith('body.'));

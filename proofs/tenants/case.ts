@@ -14,6 +14,8 @@ export type Case = {
   /** Further content of a valid request. */
   readonly query?: (party: Party) => Readonly<Record<string, string>>;
   readonly body?: (party: Party) => object;
+  /** Returns the headers with the signature of a body. It is the credential: callers with fewer rights are not tried. */
+  readonly sign?: (party: Party, body: string) => Readonly<Record<string, string>>;
   /** Members of the body whose content the client or a network defines: foreign fields in them are allowed. */
   readonly opaque?: readonly string[];
   /** If set, the body is a form, with its field `file` as a file of this name. */

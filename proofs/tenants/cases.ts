@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { CAMPAIGN_CASES } from './campaign-cases.ts';
 import type { Case } from './case.ts';
+import { HOOK_CASES } from './hook-cases.ts';
 import { OPERATOR_CASES } from './operator-cases.ts';
 import { contactOf, endpointOf, fieldOf, numberAtRandom, type Party, PICTURE, serviceOf, webhookOf } from './things.ts';
 
@@ -47,9 +48,6 @@ export const OPEN_ROUTES: ReadonlySet<string> = new Set([
   // By a signed link.
   `GET ${PG}/exports/:exportId/file`,
   // Signed by the carrier of a connection.
-  'POST /hooks/supabase/send-sms/:serviceId',
-  'POST /hooks/zitadel/send-sms/:serviceId',
-  'POST /hooks/authgear/send-sms/:serviceId',
   'GET /api/callbacks/http/:connectionName',
   'POST /api/callbacks/http/:connectionName',
   'GET /api/callbacks/whatsapp/:connectionName',
@@ -272,8 +270,9 @@ export const CASES: Readonly<Record<string, Case>> = {
   [`DELETE ${PG}/inbox/conversations/:chatId/assignee`]: { ids: { 'path.chatId': 'conversation' } },
 
   [`PATCH ${PG}/inbox/conversations/:chatId/unread`]: { ids: { 'path.chatId': 'conversation' } },
-  [`POST ${PG}/inbox/conversations/:chatId/read`]: { ids: { 'path.chatId': 'conversation' } },
-  [`POST ${PG}/inbox/conversations/:chatId/typing`]: { ids: { 'path.chatId': 'conversation' } },
+  // Its last message came by SMS, which has neither.
+  [`POST ${PG}/inbox/conversations/:chatId/read`]: { ids: { 'path.chatId': 'conversation' }, answers: [400] },
+  [`POST ${PG}/inbox/conversations/:chatId/typing`]: { ids: { 'path.chatId': 'conversation' }, answers: [400] },
   [`PUT ${PG}/inbox/conversations/:chatId/snooze`]: {
     ids: { 'path.chatId': 'conversation' },
     body: () => ({ until: new Date(Date.now() + 3_600_000).toISOString() }),
@@ -372,7 +371,8 @@ export const CASES: Readonly<Record<string, Case>> = {
   [`PATCH ${PG}/webhooks/endpoints/:id`]: { ids: { 'path.id': 'endpoint' }, body: () => ({ name: 'x' }) },
   [`POST ${PG}/webhooks/endpoints/:id/secret`]: { ids: { 'path.id': 'endpoint' } },
   [`POST ${PG}/webhooks/endpoints/:id/test`]: { ids: { 'path.id': 'endpoint' } },
-  [`POST ${PG}/webhooks/endpoints/:id/enable`]: { ids: { 'path.id': 'endpoint' } },
+  // It is active.
+  [`POST ${PG}/webhooks/endpoints/:id/enable`]: { ids: { 'path.id': 'endpoint' }, answers: [409] },
   [`DELETE ${PG}/webhooks/endpoints/:id`]: { ids: { 'path.id': 'endpoint' } },
   [`GET ${PG}/webhooks/endpoints/:endpoint/deliveries`]: { ids: { 'path.endpoint': 'endpoint' } },
   [`GET ${PG}/webhooks/endpoints/:endpoint/deliveries/:id`]: {
@@ -483,9 +483,12 @@ export const CASES: Readonly<Record<string, Case>> = {
   [`PUT ${PG}/account/security`]: { body: () => ({ ipAllowList: ['127.0.0.0/8'], enforced: false }) },
   [`GET ${PG}/account/numbers`]: NO_IDS,
   [`PUT ${PG}/account/numbers`]: { body: () => ({ numberChecks: 'strict' }) },
+  [`GET ${PG}/account/sending`]: NO_IDS,
+  [`PUT ${PG}/account/sending`]: { body: () => ({ respectCalendar: true }) },
   'GET /services/sms/credit': NO_IDS,
   [`GET ${PG}/subscription`]: NO_IDS,
   [`GET ${PG}/subscription/credit`]: NO_IDS,
   [`GET ${PG}/credit/entries`]: NO_IDS,
+  ...HOOK_CASES,
   ...OPERATOR_CASES,
 };

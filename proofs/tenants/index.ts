@@ -8,8 +8,8 @@ import type { Case } from './case.ts';
 import { CASES, OPEN_ROUTES } from './cases.ts';
 import { mixUp } from './mix-up.ts';
 import { openNeighbours } from './neighbours.ts';
-import { marksOf, rowsOfAccount, withThings } from './party.ts';
-import { type Party, SINGLE_THINGS, THING_NAMES } from './things.ts';
+import { makeRoom, marksOf, ownThing, rowsOfAccount, withThings } from './party.ts';
+import { CHOSEN_THINGS, type Party, SINGLE_THINGS, THING_NAMES } from './things.ts';
 
 const SIGN_OUT = 'DELETE /api/partner-gateway/v1/session';
 
@@ -94,6 +94,8 @@ function createCounts(run: Run) {
   const report = createFaultLog(run);
   return {
     counts,
+    /** The ids that clients of any account have chosen: an attacker stores those that it tries in its own messages. */
+    echoes: new Set<string>(),
     fault(kind: keyof typeof counts, what: string, sentence: string): void {
       counts[kind]++;
       report(what, sentence);
@@ -122,15 +124,19 @@ async function attack(
   results: Counts,
   caller?: Caller,
 ): Promise<void> {
+  await makeRoom(attacker);
+  await makeRoom(attacked);
   const failed = ({ message }: Error): void => results.fault('ownFailed', message, message);
   const own = await withThings(attacker, THING_NAMES, failed);
   const victim = await withThings(attacked, THING_NAMES, failed);
   const before = await rowsOfAccount(victim);
   const marks = (await marksOf(victim)).difference(await marksOf(own));
-  if (caller) await attackAs(caller, cases, [own, victim], marks, results);
+  for (const name of CHOSEN_THINGS) results.echoes.add(String(ownThing(victim, name)));
+  const signs = { marks, echoes: results.echoes };
+  if (caller) await attackAs(caller, cases, [own, victim], signs, results);
   else
     for (const [route, tried] of cases)
-      for await (const attempt of attempts(route, tried, own, victim)) checkAttempt(attempt, tried, marks, results);
+      for await (const attempt of attempts(route, tried, own, victim)) checkAttempt(attempt, tried, signs, results);
   for (const row of differences(before, await rowsOfAccount(victim)))
     results.fault('changed', row, `changed from outside: ${row}`);
 }
@@ -140,15 +146,16 @@ async function attackAs(
   { name, client }: Caller,
   cases: readonly [Route, Case][],
   [own, victim]: readonly [Party, Party],
-  marks: ReadonlySet<string>,
+  signs: Signs,
   results: Counts,
 ): Promise<void> {
   let allowed = 0;
-  for (const [route, tried] of cases.filter(([{ name: routeName }]) => routeName !== SIGN_OUT))
+  const usesCredentials = ([route, { sign }]: [Route, Case]): boolean => route.name !== SIGN_OUT && !sign;
+  for (const [route, tried] of cases.filter(usesCredentials))
     for await (const attempt of attempts(route, tried, { ...own, client }, victim)) {
       const { status } = attempt.answer;
       const what = `${attempt.what} by ${name}`;
-      checkAttempt({ ...attempt, what }, tried, marks, results);
+      checkAttempt({ ...attempt, what }, tried, signs, results);
       // Credentials that no longer count, or too many requests: nothing was tried.
       if (status === 401 || status === 429) results.fault('shutOut', what, `${what} returns ${status}`);
       if (status < 300) allowed++;
@@ -159,22 +166,18 @@ async function attackAs(
   if (allowed === 0) results.fault('shutOut', name, `nothing lets ${name} in`);
 }
 
-function checkAttempt(
-  attempt: Attempt,
-  { answers = [] }: Case,
-  marks: ReadonlySet<string>,
-  { counts, fault }: Counts,
-): void {
+function checkAttempt(attempt: Attempt, { answers = [] }: Case, signs: Signs, { counts, fault }: Counts): void {
   const { what, answer } = attempt;
   counts.requests++;
   if (attempt.fault !== undefined) fault('distinguishable', what, `${what}: ${attempt.fault}`);
   if (answer.status >= 500 && !answers.includes(answer.status))
     fault('failed', what, `${what} returns ${answer.status}`);
-  const mark = findMark(attempt, marks);
-  if (mark !== undefined) fault('shown', what, `${what} shows ${mark}: ${JSON.stringify(answer.body)}`);
+  const mark = findMark(attempt, signs);
+  if (mark !== undefined) fault('shown', what, `${what} shows ${mark}`);
 }
 
 async function checkOwn(cases: readonly [Route, Case][], party: Party, { fault }: Counts): Promise<void> {
+  await makeRoom(party);
   for (const [route, tried] of cases) {
     const sentence = await withThings(party, SINGLE_THINGS)
       .then((by) => worksWithOwn(route, tried, by))
@@ -195,11 +198,19 @@ const casesOf = (routes: readonly Route[]): [Route, Case][] =>
 const pairsOf = (parties: readonly Party[]): [Party, Party][] =>
   parties.flatMap((by) => parties.flatMap((victim): [Party, Party][] => (by === victim ? [] : [[by, victim]])));
 
-/** The first mark of the other account in the response that was not in the request: a refusal may quote that. */
-function findMark({ sent, answer }: Attempt, marks: ReadonlySet<string>): string | undefined {
-  const text = JSON.stringify(answer.body) ?? '';
+/** Ids and token of the other account, which show that a response is about it, and chosen ids, which show nothing by themselves. */
+type Signs = { readonly marks: ReadonlySet<string>; readonly echoes: ReadonlySet<string> };
+
+/**
+ * Returns the place with the first mark of the other account in the response that was not in the request: a refusal may quote
+ * that.
+ */
+function findMark({ sent, answer }: Attempt, { marks, echoes }: Signs): string | undefined {
+  const text = [...echoes].reduce((rest, echo) => rest.replaceAll(echo, ''), JSON.stringify(answer.body) ?? '');
   const asked = JSON.stringify(sent);
-  return [...marks].find((mark) => text.includes(mark) && !asked.includes(mark));
+  const found = [...marks].find((mark) => text.includes(mark) && !asked.includes(mark));
+  const at = found === undefined ? -1 : text.indexOf(found);
+  return at < 0 ? undefined : `${found}: ${text.slice(Math.max(0, at - 200), at + 200)}`;
 }
 
 const differences = (before: readonly string[], after: readonly string[]): string[] => [

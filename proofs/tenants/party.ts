@@ -27,6 +27,12 @@ export async function openParties(stage: Stage): Promise<[Party, Party, Party]> 
   return [await open('quokka'), await open('numbat'), await open('wombat')];
 }
 
+/** Removes earlier things of the kinds of which an account may have only a few. */
+export async function makeRoom({ pool, accountId }: Party): Promise<void> {
+  await pool.query('DELETE FROM verify_service WHERE account_id = $1', [accountId]);
+  await pool.query(`DELETE FROM webhook_endpoint WHERE account_id = $1 AND form = 'V2'`, [accountId]);
+}
+
 /**
  * Returns the party with new things of these kinds, whatever has become of earlier ones. If a thing cannot be made,
  * calls `failed` and uses an unknown id in its place; without `failed`, throws.

@@ -80,6 +80,8 @@ export const endpointOf = ({ token }: Party) => ({
   name: token,
 });
 export const serviceOf = ({ token }: Party) => ({ name: `${token} ${randomUUID()}`, brand: token });
+/** The secret of hooks of a party: Base64, because one product requires that. */
+export const secretOf = ({ token }: Party): string => Buffer.from(`hooks of ${token}`).toString('base64');
 /** A mobile number that no other request uses. */
 export const numberAtRandom = (): string => `+39333${String(randomBytes(4).readUInt32BE() % 1e7).padStart(7, '0')}`;
 export const webhookOf = ({ token }: Party) => ({ callbackUrl: `https://127.0.0.1:8443/${token}` });
@@ -152,7 +154,7 @@ export const MAKERS = {
     unknown: unknownNumber,
   },
   erasure: {
-    make: (p) => create(p, `${PG}/privacy/erasures`, { to: numberOf(p), dryRun: true }, 'erasureId'),
+    make: (p) => create(p, `${PG}/privacy/erasures`, { to: numberAtRandom(), dryRun: true }, 'erasureId'),
     unknown: () => randomUUIDv7(),
   },
   suspectedOptOut: {
@@ -392,6 +394,17 @@ export const MAKERS = {
   },
   endpoint: { make: (p) => create(p, `${PG}/webhooks/endpoints`, endpointOf(p), 'id'), unknown: unknownNumber },
   verifyService: { make: (p) => create(p, `${PG}/verify/services`, serviceOf(p), 'id'), unknown: () => randomUUIDv7() },
+  /** Sends the codes of an identity product. */
+  hookedService: {
+    async make(p) {
+      const id = await create(p, `${PG}/verify/services`, { ...serviceOf(p), codeMode: 'provided' }, 'id');
+      const body = { secret: secretOf(p) };
+      const { status } = await p.client.request('PUT', `${PG}/verify/services/${id}/hook-secret`, { body });
+      if (status >= 300) throw new Error(`setting the secret of service ${id} returned ${status}`);
+      return id;
+    },
+    unknown: () => randomUUIDv7(),
+  },
   verification: {
     async make(p) {
       const serviceId = await create(p, `${PG}/verify/services`, serviceOf(p), 'id');
@@ -458,12 +471,7 @@ export const MAKERS = {
 
 export type ThingName = keyof typeof MAKERS;
 /** Ids that a client chooses: a valid request with one that is in use is already a conflict. */
-export const CHOSEN_THINGS: ReadonlySet<ThingName> = new Set([
-  'reusedClientId',
-  'globalId',
-  'idempotencyKey',
-  'verifyRange',
-]);
+export const CHOSEN_THINGS: ReadonlySet<ThingName> = new Set(['reusedClientId', 'globalId', 'idempotencyKey']);
 /** Things of which an account has only one: routes reach them without an id. */
 export const SINGLE_THINGS: readonly ThingName[] = ['webhook'];
 /** The kinds of things, by name. */
