@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import type { Route } from '../lib/routes.ts';
 import { CAMPAIGN_CASES } from './campaign-cases.ts';
 import type { Case } from './case.ts';
 import { HOOK_CASES } from './hook-cases.ts';
@@ -492,3 +493,16 @@ export const CASES: Readonly<Record<string, Case>> = {
   ...HOOK_CASES,
   ...OPERATOR_CASES,
 };
+
+/**
+ * Returns the names of routes that have no case and are not known to need no credentials, and of cases without a route.
+ */
+export function compareCases(routes: readonly Route[]): { withoutCase: string[]; stale: string[] } {
+  const isTried = ({ name, needsCredentials }: Route): boolean =>
+    needsCredentials ? CASES[name] !== undefined : OPEN_ROUTES.has(name);
+  const names = new Set(routes.map(({ name }) => name));
+  return {
+    withoutCase: routes.filter((route) => !isTried(route)).map(({ name }) => name),
+    stale: Object.keys(CASES).filter((name) => !names.has(name)),
+  };
+}

@@ -5,7 +5,7 @@ import { NO_ROW_SECURITY, ONE_REDIRECT_URI } from '../sabotage/in-database.ts';
 import { type Attempt, attempts, worksWithOwn } from './attack.ts';
 import { type Caller, openUsers, openUsersAndKeys } from './callers.ts';
 import type { Case } from './case.ts';
-import { CASES, OPEN_ROUTES } from './cases.ts';
+import { CASES, compareCases } from './cases.ts';
 import { mixUp } from './mix-up.ts';
 import { openNeighbours } from './neighbours.ts';
 import { makeRoom, marksOf, ownThing, rowsOfAccount, withThings } from './party.ts';
@@ -103,15 +103,11 @@ function createCounts(run: Run) {
   };
 }
 
-/** Checks that every route has a case or is known to need no credentials, and that every case has a route. */
-function coverageOf(run: Run, routes: readonly Route[]) {
-  const isTried = ({ name, needsCredentials }: Route): boolean =>
-    needsCredentials ? CASES[name] !== undefined : OPEN_ROUTES.has(name);
-  const missing = routes.filter((route) => !isTried(route));
-  const stale = Object.keys(CASES).filter((name) => !routes.some((route) => route.name === name));
-  for (const { name } of missing) run.log(`no case in proofs/tenants/cases.ts: ${name}`);
-  for (const name of stale) run.log(`case without a route: ${name}`);
-  return { routes: routes.length, withoutCase: missing.length, staleCases: stale.length };
+function coverageOf({ log }: Run, routes: readonly Route[]) {
+  const { withoutCase, stale } = compareCases(routes);
+  for (const name of withoutCase) log(`no case in proofs/tenants/cases.ts: ${name}`);
+  for (const name of stale) log(`case without a route: ${name}`);
+  return { routes: routes.length, withoutCase: withoutCase.length, staleCases: stale.length };
 }
 
 /**
