@@ -33,7 +33,7 @@ const consentOf = (party: Party) => ({ to: contactOf(party).phoneNumber, channel
 const statusWebhookOf = (party: Party) => ({ url: webhookOf(party).callbackUrl });
 
 /** The routes that need no credentials and know no account. */
-export const OPEN_ROUTES: ReadonlySet<string> = new Set([
+const OPEN_ROUTES: ReadonlySet<string> = new Set([
   'GET /health/live',
   'GET /health/ready',
   'GET /metrics',
