@@ -74,6 +74,7 @@ import { statsRoutes } from './stats/stats.ts';
 import { type TemplateRouteDeps, templateRoutes } from './templates/routes.ts';
 import { verifyGuardRoutes } from './verify/guard-routes.ts';
 import { verifyHookRoutes } from './verify/hooks.ts';
+import { createVerifyMeter } from './verify/metrics.ts';
 import { createCodeGuard } from './verify/plain-sends.ts';
 import { verificationRoutes, type VerifyRouteDeps, verifyServiceRoutes } from './verify/routes.ts';
 import { deliveryRoutes } from './webhooks/delivery-routes.ts';
@@ -87,7 +88,8 @@ import { type WebhookRouteDeps, webhookRoutes } from './webhooks/routes.ts';
  * yet. Building it takes no query, so the OpenAPI file can be generated without a database.
  */
 export function buildApi(given: ApiDeps): App {
-  const deps = { ...given, guardCode: createCodeGuard(given) };
+  const meter = createVerifyMeter(given.metrics);
+  const deps = { ...given, meter, guardCode: createCodeGuard({ ...given, meter }) };
   const console = createConsole(deps.config);
   const app = createServer(deps, console.pages, deps.tracing ? undefined : directSend(deps));
   observeLoopHolds(app, deps);

@@ -4094,6 +4094,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/partner-gateway/v1/messages/{messageId}/feedback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report whether the code of a message was entered
+         * @description For a single SMS with `purpose: otp` and `userIp`, by our id, once: the guard learns from it. 404 for any other message.
+         *
+         *     Scope: `SMS` (write). Roles: sender, manager, admin.
+         */
+        post: operations["reportMessage"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/partner-gateway/v1/verify/stats": {
         parameters: {
             query?: never;
@@ -27074,6 +27096,54 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
+    reportMessage: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                messageId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @enum {string} */
+                    outcome: "converted" | "fraud";
+                };
+            };
+        };
+        responses: {
+            /** @description Recorded */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
     listVerifyStats: {
         parameters: {
             query?: {
@@ -29418,7 +29488,7 @@ export interface operations {
                              * @description The thresholds of the kinds are listed by `operatorListAlertRules`.
                              * @enum {string}
                              */
-                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "callbacks_unclaimed" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "verify_range_paused" | "verify_cost_cap" | "disk_low" | "certificate_expiring" | "token_expiring" | "billing_differs" | "sold_under_cost" | "agents_requested";
+                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "callbacks_unclaimed" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "verify_range_paused" | "verify_cost_cap" | "verify_conversion_drop" | "disk_low" | "certificate_expiring" | "token_expiring" | "billing_differs" | "sold_under_cost" | "agents_requested";
                             /** @enum {string} */
                             severity: "error" | "warning" | "info";
                             count: number | null;
@@ -29467,7 +29537,7 @@ export interface operations {
                         data: {
                             id: number;
                             /** @enum {string} */
-                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "callbacks_unclaimed" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "verify_range_paused" | "verify_cost_cap" | "disk_low" | "certificate_expiring" | "token_expiring" | "billing_differs" | "sold_under_cost" | "agents_requested";
+                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "callbacks_unclaimed" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "verify_range_paused" | "verify_cost_cap" | "verify_conversion_drop" | "disk_low" | "certificate_expiring" | "token_expiring" | "billing_differs" | "sold_under_cost" | "agents_requested";
                             /** @enum {string} */
                             state: "pending" | "firing" | "acknowledged" | "resolved";
                             /** @enum {string} */
@@ -29559,7 +29629,7 @@ export interface operations {
                     "application/json": {
                         data: {
                             /** @enum {string} */
-                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "callbacks_unclaimed" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "verify_range_paused" | "verify_cost_cap" | "disk_low" | "certificate_expiring" | "token_expiring" | "billing_differs" | "sold_under_cost" | "agents_requested";
+                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "callbacks_unclaimed" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "verify_range_paused" | "verify_cost_cap" | "verify_conversion_drop" | "disk_low" | "certificate_expiring" | "token_expiring" | "billing_differs" | "sold_under_cost" | "agents_requested";
                             /** @description True if recipients are notified, and the alert is listed. */
                             enabled: boolean;
                             /** @description Time for which the condition must hold. */
@@ -29582,7 +29652,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "callbacks_unclaimed" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "verify_range_paused" | "verify_cost_cap" | "disk_low" | "certificate_expiring" | "token_expiring" | "billing_differs" | "sold_under_cost" | "agents_requested";
+                kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "callbacks_unclaimed" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "verify_range_paused" | "verify_cost_cap" | "verify_conversion_drop" | "disk_low" | "certificate_expiring" | "token_expiring" | "billing_differs" | "sold_under_cost" | "agents_requested";
             };
             cookie?: never;
         };

@@ -3099,7 +3099,9 @@ CREATE TABLE verify_decision (
   address text,
   user_ref text,
   device text,
+  feedback text,
   CONSTRAINT verify_decision_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT verify_decision_feedback_check CHECK ((feedback = ANY (ARRAY['converted'::text, 'fraud'::text]))),
   CONSTRAINT verify_decision_outcome_check CHECK ((outcome = ANY (ARRAY['ALLOW'::text, 'CHALLENGE'::text, 'BLOCK'::text])))
 );
 

@@ -351,6 +351,12 @@ export const CASES: Readonly<Record<string, Case>> = {
     ids: { 'path.id': 'verification' },
     body: () => ({ outcome: 'converted' }),
   },
+  [`POST ${PG}/messages/:messageId/feedback`]: {
+    ids: { 'path.messageId': 'message' },
+    body: () => ({ outcome: 'converted' }),
+    // The own one was not sent with the address of its user.
+    answers: [404],
+  },
 
   [`POST ${PG}/webhooks/delivery-status`]: { body: webhookOf },
   [`GET ${PG}/webhooks/delivery-status`]: NO_IDS,

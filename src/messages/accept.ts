@@ -413,8 +413,10 @@ const toTrace = ({ message: { accountId, id }, draft: { caller, priority } }: Pr
     ? [{ accountId, messageId: id, traceparent: traceparentOf(caller.context), state: caller.context.state }]
     : [];
 
-const toCoded = ({ message: { accountId, id: messageId }, draft: { coded } }: Prepared) =>
-  coded ? [{ accountId, messageId, verificationId: coded.verificationId }] : [];
+const toCoded = ({ message: { accountId, id: messageId }, draft: { coded, decisionId } }: Prepared) => {
+  const verificationId = coded?.verificationId ?? decisionId;
+  return verificationId === undefined ? [] : [{ accountId, messageId, verificationId }];
+};
 
 const toReceiptRequest = ({ message: { accountId, id }, draft: { smpp } }: Prepared): ReceiptRequest[] =>
   smpp ? [{ ...smpp, accountId, messageId: id, shownId: smpp.showId(id) }] : [];

@@ -154,12 +154,16 @@ const listCodes = (
     sql`SELECT ${MESSAGE_CODE}
         FROM ${rowsOf(messages, { account_id: bigint((m) => m.accountId), id: uuid((m) => m.id) })} AS u
         JOIN verification_message m ON m.account_id = u.account_id AND m.message_id = u.id
+        JOIN verification v ON v.account_id = m.account_id AND v.id = m.verification_id
         LEFT JOIN verification_code c ON c.account_id = m.account_id AND c.verification_id = m.verification_id`,
   );
 
 type Link = { readonly accountId: number; readonly messageId: string; readonly verificationId: string };
 
-/** Records which messages carry the code of which verification. Sent before this returns, as a `burst` needs it. */
+/**
+ * Records which messages carry the code of which verification, or passed the guard by which decision. Sent before this returns,
+ * as a `burst` needs it.
+ */
 export async function insertCodedMessages(db: Db, rows: readonly Link[]): Promise<void> {
   await exec(
     db,

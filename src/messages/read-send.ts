@@ -274,6 +274,8 @@ export type Draft = {
   readonly priority: -1 | 0 | 1 | 2;
   /** The address of the user who asked for the code in it, for the guard against pumping. */
   readonly userIp?: string | undefined;
+  /** The decision of the guard by which it passes. */
+  readonly decisionId?: string | undefined;
   /** Set if its text has bullets in place of the code of a verification. */
   readonly coded?: Coded | undefined;
   /** Maximum parts per SMS, when fewer than `MAX_PARTS`. */

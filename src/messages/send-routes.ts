@@ -44,8 +44,11 @@ const BULK_LIMIT_BYTES = 16 * 1024 * 1024;
 
 const isSend = (body: schema.SendIn | schema.MessageServerIn): body is schema.SendIn => 'phoneNumber' in body;
 
-/** Throws 403 or 429 if the guard against pumping stops a code that a client sends as a plain message. */
-export type GuardCode = (actor: Actor, draft: Draft) => Promise<void>;
+/**
+ * Returns the id of the decision by which a code that a client sends as a plain message passes the guard against pumping;
+ * undefined if there is none. Throws 403 or 429 if the guard stops it.
+ */
+export type GuardCode = (actor: Actor, draft: Draft) => Promise<string | undefined>;
 
 export type SendRouteDeps = PreviewRouteDeps & {
   /** Omitted where nothing is guarded. */
@@ -75,10 +78,11 @@ async function withCallback(pool: Pool, actor: Actor, drafts: Draft[]): Promise<
 async function acceptOne(
   { accept, pool, guardCode }: Pick<SendRouteDeps, 'accept' | 'pool' | 'guardCode'>,
   actor: Actor,
-  draft: Draft,
+  given: Draft,
   idempotency?: IdempotentSend,
 ): Promise<Verdict> {
-  if (draft.userIp !== undefined && draft.purpose === 'otp') await guardCode?.(actor, draft);
+  const isGuarded = guardCode !== undefined && given.userIp !== undefined && given.purpose === 'otp';
+  const draft = isGuarded ? { ...given, decisionId: await guardCode(actor, given) } : given;
   const [ready = draft] = draft.callbackUrl === undefined ? [] : await withCallback(pool, actor, [draft]);
   return accept.one(actor, ready, idempotency);
 }

@@ -6,6 +6,7 @@ import { listMissed } from '../messages/schedules.ts';
 import { describeUnderCost, listUnderCost } from '../money/under-cost.ts';
 import { listUnusableConnections } from '../routing/choice.ts';
 import { findInstallationUsedUp } from '../routing/number-lookups.ts';
+import { listConversionDrops } from '../verify/conversion-drops.ts';
 import { listGuardConcerns } from '../verify/ranges.ts';
 import type { ConnectionRow } from './connection-store.ts';
 import type { WorkerRow } from './workers.ts';
@@ -95,6 +96,9 @@ async function concernsOfAccounts(pool: Db, from: Thresholds): Promise<Attention
     ...credit.map((row) => concern('low_credit', row)),
     ...tokens.map((row) => concern('token_expiring', { severity: 'warning', ...row })),
     ...(await listGuardConcerns(pool)).map(({ kind, ...row }) => concern(kind, { severity: 'warning', ...row })),
+    ...(await listConversionDrops(pool, { points: from('verify_conversion_drop') })).map((row) =>
+      concern('verify_conversion_drop', { severity: 'warning', ...row }),
+    ),
   ];
 }
 
@@ -199,6 +203,7 @@ const KINDS = {
   webhook_disabled: kind('account', 0),
   verify_range_paused: kind('account', 0),
   verify_cost_cap: kind('account', 0),
+  verify_conversion_drop: kind('account', 600, from(30, 'points')),
   disk_low: kind('machine', 60, from(2, 'gibibytes')),
   certificate_expiring: kind('machine', 0, from(14, 'days')),
   token_expiring: kind('account', 0, from(7, 'days')),
@@ -311,8 +316,8 @@ export type Attention = {
   readonly kind: AttentionKind;
   readonly severity: Severity;
   /**
-   * Number of messages, receipts or credentials; a percentage of `delivery_falling`, MiB of `disk_low`, days until an
-   * expiry.
+   * Number of messages, receipts or credentials; a percentage of `delivery_falling` and `verify_conversion_drop`, MiB of
+   * `disk_low`, days until an expiry.
    */
   readonly count: number | null;
   /** Number of accounts that have waiting messages. */

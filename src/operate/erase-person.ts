@@ -180,7 +180,8 @@ function statementsFor(found: Found): readonly (readonly [table: string, stateme
     [
       'verification_message',
       sql`DELETE FROM verification_message WHERE ${own} AND verification_id IN (
-            SELECT id FROM verification WHERE ${own} AND person = ${persons})`,
+            SELECT id FROM verification WHERE ${own} AND person = ${persons}
+            UNION ALL SELECT id FROM verify_decision WHERE ${own} AND number = ${written})`,
     ],
     ['verification', sql`DELETE FROM verification WHERE ${own} AND person = ${persons}`],
     ['verify_decision', sql`DELETE FROM verify_decision WHERE ${own} AND number = ${written}`],

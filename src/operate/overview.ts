@@ -33,16 +33,16 @@ const AttentionOut = Type.Object({
   count: orNull(
     Type.Integer({
       description:
-        'Messages, receipts, routes, credentials or ranges; the percentage that was delivered (delivery_falling), MiB that are ' +
-        'free (disk_low), or the days that are left (certificate_expiring).',
+        'Messages, receipts, routes, credentials or ranges; the percentage that was delivered (delivery_falling) or entered ' +
+        '(verify_conversion_drop), MiB that are free (disk_low), or the days that are left (certificate_expiring).',
     }),
   ),
   accounts: orNull(Type.Integer({ description: 'The number of accounts whose messages wait.' })),
   compared: orNull(
     Type.Number({
       description:
-        'The percentage of the week before (delivery_falling), or the days until the first credential expires ' +
-        '(token_expiring).',
+        'The percentage of the week before (delivery_falling) or of four weeks (verify_conversion_drop), or the days until ' +
+        'the first credential expires (token_expiring).',
     }),
   ),
   subject: orNull(Type.String({ description: 'The name of the connection, the account or the machine.' })),

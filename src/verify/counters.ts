@@ -178,7 +178,8 @@ const HISTORY = columns({
 
 /** Finds what is usual for an account by country, of 28 days without the last one. */
 export type Baselines = {
-  of(db: Db, accountId: number, country: string | null, now: Date): Promise<Baseline>;
+  /** `country`: the key of its counters. */
+  of(db: Db, accountId: number, country: string, now: Date): Promise<Baseline>;
 };
 
 const CACHE_MS = MINUTE_MS;
@@ -196,22 +197,28 @@ export function createBaselines(): Baselines {
         found = { rows: new Map(rows.map((row) => [row.key, row])), at: now.getTime() };
         known.set(accountId, found);
       }
-      return baselineOf(found.rows, country ?? '-');
+      return baselineOf(found.rows, country);
     },
   };
 }
 
+/** The beginning of the keys of plain messages, which count apart. */
+export const PLAIN = 'plain/';
+
 function baselineOf(rows: ReadonlyMap<string, RowOf<typeof HISTORY>>, key: string): Baseline {
   const own = rows.get(key);
   if (own && own.sent >= MIN_HISTORY) return toBaseline(own, own, 'country');
-  const all = [...rows.values()].reduce(
-    (sum, row) => ({
-      sent: sum.sent + row.sent,
-      approved: sum.approved + row.approved,
-      delivered: sum.delivered + row.delivered,
-    }),
-    { sent: 0, approved: 0, delivered: 0 },
-  );
+  const isPlain = key.startsWith(PLAIN);
+  const all = [...rows.values()]
+    .filter((row) => row.key.startsWith(PLAIN) === isPlain)
+    .reduce(
+      (sum, row) => ({
+        sent: sum.sent + row.sent,
+        approved: sum.approved + row.approved,
+        delivered: sum.delivered + row.delivered,
+      }),
+      { sent: 0, approved: 0, delivered: 0 },
+    );
   const perHour = own ? own.sent / Math.max(own.hours, 24) : 0;
   if (all.sent < MIN_HISTORY) return { ...DEFAULT, perHour };
   return { ...toBaseline(all, { sent: 0, hours: HISTORY_HOURS }, 'account'), perHour };
@@ -234,7 +241,7 @@ const listHistory = (db: Db, accountId: number, now: Date): Promise<RowOf<typeof
   many(
     db,
     sql`SELECT ${HISTORY} FROM verify_counter
-        WHERE account_id = ${accountId} AND kind = 'country' AND minutes = 60 AND NOT starts_with(key, 'plain/')
+        WHERE account_id = ${accountId} AND kind = 'country' AND minutes = 60
           AND at > ${new Date(now.getTime() - HISTORY_MS)} AND at <= ${new Date(now.getTime() - DAY_MS)}
         GROUP BY key HAVING sum(sent) > 0`,
   );
@@ -252,7 +259,6 @@ const RANGE = columns({
 type Wanted = {
   readonly keys: ReadonlyMap<Kind, string>;
   readonly prefixes: readonly string[];
-  readonly country: string | null;
   readonly now: Date;
   readonly baselines: Baselines;
 };
@@ -261,7 +267,7 @@ type Wanted = {
 export async function readSignals(
   db: Db,
   accountId: number,
-  { keys, prefixes, country, now, baselines }: Wanted,
+  { keys, prefixes, now, baselines }: Wanted,
 ): Promise<Signals> {
   const [counts, ranges, baseline] = await Promise.all([
     readCounts(db, accountId, keys, now),
@@ -270,7 +276,7 @@ export async function readSignals(
       sql`SELECT ${RANGE} FROM verify_range r
           WHERE r.account_id = ${accountId} AND r.prefix = ANY(${textArray(prefixes)}::text[])`,
     ),
-    baselines.of(db, accountId, country, now),
+    baselines.of(db, accountId, keys.get('country') ?? '-', now),
   ]);
   return { of: (kind) => counts.get(kind), ranges: new Map(ranges.map((range) => [range.prefix, range])), baseline };
 }

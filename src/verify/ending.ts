@@ -2,21 +2,28 @@ import type { Pool } from 'pg';
 import type { Db } from '../core/db/query.ts';
 import { tenantTransaction } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
+import { timeOfId } from '../core/ids.ts';
 import { maskNumber, parsePhone, personOf } from '../core/phone.ts';
 import type { SecretKey } from '../core/secrets.ts';
-import type { Clock } from '../core/time.ts';
+import { type Clock, SECOND_MS } from '../core/time.ts';
 import { deleteFallbacks } from '../messages/fallback-store.ts';
 import { publishFacts } from '../webhooks/outbox.ts';
 import { addToCounters } from './counters.ts';
 import { keysOf, type Reason } from './guard.ts';
 import { refuseLocked, withWrong } from './limits.ts';
+import type { VerifyMeter } from './metrics.ts';
 import { approveProbe } from './ranges.ts';
 import { isCode } from './secrets.ts';
 import { findService } from './services.ts';
 import * as db from './store.ts';
 import type { State, Verification } from './store.ts';
 
-type Deps = { readonly pool: Pool; readonly secretKey: SecretKey; readonly clock: Clock };
+type Deps = {
+  readonly pool: Pool;
+  readonly secretKey: SecretKey;
+  readonly clock: Clock;
+  readonly meter?: VerifyMeter;
+};
 type Account = { readonly accountId: number };
 
 type EventType = 'created' | 'sent' | 'approved' | 'failed' | 'expired' | 'blocked';
@@ -99,10 +106,10 @@ export type Checked = {
  *
  * Errors: 404 without such a verification, 409 if it was approved already, 429 while the number is locked.
  */
-export function checkCode(deps: Deps, actor: Account, check: Check): Promise<Checked> {
+export async function checkCode(deps: Deps, actor: Account, check: Check): Promise<Checked> {
   const { accountId } = actor;
   const key = 'id' in check ? { id: check.id } : { serviceId: check.serviceId, person: personOfText(check.to) };
-  return tenantTransaction(deps.pool, actor, async (tx) => {
+  const checked = await tenantTransaction(deps.pool, actor, async (tx) => {
     const use = await db.lockNumberOf(tx, { accountId, ...key });
     const id = use?.id ?? ('id' in check ? check.id : check.serviceId);
     const found = await db.lockVerification(tx, { accountId, id });
@@ -113,6 +120,8 @@ export function checkCode(deps: Deps, actor: Account, check: Check): Promise<Che
     if (found.status !== 'PENDING') return { id, status: found.status, valid: false, checksLeft: 0 };
     return checkOpen(tx, found, { use, isRight, maxChecks, now: deps.clock.now() });
   });
+  if (checked.valid) deps.meter?.approved((deps.clock.now().getTime() - timeOfId(checked.id).getTime()) / SECOND_MS);
+  return checked;
 }
 
 const findMaxChecks = async (tx: Db, place: { readonly accountId: number; readonly id: string }): Promise<number> =>

@@ -5,7 +5,7 @@ import { type Db, exec, maybeOne, sql } from '../core/db/query.ts';
 import { inTurn, transaction } from '../core/db/transaction.ts';
 import { newId } from '../core/ids.ts';
 import type { Lookups } from '../messages/prepare.ts';
-import { type Baselines, readSignals } from './counters.ts';
+import { type Baselines, PLAIN, readSignals } from './counters.ts';
 import {
   type Attempt,
   type Counts,
@@ -24,8 +24,8 @@ import type { GuardSettings } from './services.ts';
 
 /** A send on its way through the guard: the attempt, and the settings that apply to it. */
 export type Gate = Attempt & {
-  /** False for plain messages: nobody reports that their codes were entered, so they count apart. */
-  readonly knowsCodes?: false;
+  /** True for plain messages, which count apart: not all clients report which of their codes were entered. */
+  readonly isPlain?: true;
   readonly settings: GuardSettings;
   readonly maxPerHour?: number | undefined;
 };
@@ -35,6 +35,8 @@ export type Passed = {
   readonly reasons: readonly Reason[];
   readonly probe: string | null;
   readonly network: string | null;
+  /** The id of the decision; null if the guard is off. */
+  readonly decisionId: string | null;
 };
 
 /** Thrown to roll back the transaction of a send that the guard has stopped. */
@@ -59,10 +61,11 @@ export function blockOf(ip: string | undefined): string | null {
 }
 
 /** Returns the counters of a send. */
-export const countersOf = (gate: Gate): Map<Kind, string> => {
-  const keys = keysOf(gate);
-  return gate.knowsCodes === false ? new Map([...keys].map(([kind, key]) => [kind, `plain/${key}`])) : keys;
-};
+export const countersOf = (gate: Gate): Map<Kind, string> => (gate.isPlain ? plainKeysOf(gate) : keysOf(gate));
+
+/** Returns the counters of a plain message. */
+export const plainKeysOf = (send: Parameters<typeof keysOf>[0]): Map<Kind, string> =>
+  new Map([...keysOf(send)].map(([kind, key]) => [kind, `${PLAIN}${key}`]));
 
 /**
  * Lets a send pass or throws `Stopped`, in the transaction that stores the send, with the decision. In a country that is
@@ -83,11 +86,10 @@ export async function passGate(
   const read = await readSignals(tx, accountId, {
     keys,
     prefixes: rangesOf(attempt),
-    country,
     now,
     baselines: deps.baselines,
   });
-  const signals = gate.knowsCodes === false ? withoutCodes(read) : read;
+  const signals = gate.isPlain ? asReported(read) : read;
   refuseManyOf(signals.of, gate.maxPerHour);
   const decision = decide(attempt, settings, signals);
   const { probe, reasons } = decision;
@@ -99,25 +101,33 @@ export async function passGate(
       rule: 'range_paused',
       reasons: [...reasons, { rule: 'range_paused', prefix: probe }],
     });
-  if (settings.mode !== 'off')
-    await insertDecision(tx, { accountId, gate, decision, verificationId, enforced: isEnforced });
-  return { reasons, network, probe: isEnforced ? (probe ?? null) : null };
+  const decisionId =
+    settings.mode === 'off'
+      ? null
+      : await insertDecision(tx, { accountId, gate, decision, verificationId, enforced: isEnforced });
+  return { reasons, network, decisionId, probe: isEnforced ? (probe ?? null) : null };
 }
 
 const NOTHING = { sent: 0, approved: 0 };
-const UNKNOWN: Pick<Counts, 'known' | 'delivered' | 'failed'> = {
-  known: { ten: NOTHING, hour: NOTHING, day: NOTHING },
-  delivered: 0,
-  failed: 0,
-};
 
-/** Signals in which nothing is known about codes that were entered. */
-function withoutCodes({ of, ...signals }: Signals): Signals {
+/**
+ * Signals in which a time counts only if the account has reported codes of it that were entered: a client that reports
+ * none, or stops doing so, must not look like an attack.
+ */
+function asReported({ of, ...signals }: Signals): Signals {
+  const account = of('account')?.known;
+  const reported = (known: Counts['known'], window: keyof Counts['known']) =>
+    account && account[window].approved > 0 ? known[window] : NOTHING;
   return {
     ...signals,
     of(kind) {
       const counts = of(kind);
-      return counts && { ...counts, ...UNKNOWN };
+      if (!counts) return undefined;
+      const { known } = counts;
+      return {
+        ...counts,
+        known: { ten: reported(known, 'ten'), hour: reported(known, 'hour'), day: reported(known, 'day') },
+      };
     },
   };
 }
@@ -162,15 +172,17 @@ type NewDecision = {
 async function insertDecision(
   tx: Db,
   { accountId, gate, decision, verificationId, enforced }: NewDecision,
-): Promise<void> {
+): Promise<string> {
   const { outcome, rule, reasons } = decision;
+  const id = newId();
   const prefix = reasons.find((reason) => reason.rule === rule)?.prefix ?? null;
   await exec(
     tx,
     sql`INSERT INTO verify_decision (account_id, id, service_id, verification_id, number, country, outcome, enforced, rule,
                                      prefix, reasons, micros, address, user_ref, device)
-        VALUES (${accountId}, ${newId()}, ${gate.serviceId}, ${verificationId}, ${gate.number}, ${gate.country}, ${outcome},
+        VALUES (${accountId}, ${id}, ${gate.serviceId}, ${verificationId}, ${gate.number}, ${gate.country}, ${outcome},
                 ${enforced}, ${rule}, ${prefix}, ${JSON.stringify(reasons)}, ${gate.micros}, ${gate.address}, ${gate.userRef},
                 ${gate.device})`,
   );
+  return id;
 }

@@ -12,9 +12,10 @@ import { instant, orNull } from '../core/schema.ts';
 import { DAY_MS } from '../core/time.ts';
 import { createBaselines } from './counters.ts';
 import type { Decision, Reason } from './guard.ts';
+import { reportPlainSend } from './plain-sends.ts';
 import { decideRange, type ListedRange, listRanges } from './ranges.ts';
 import { MAX_REPLAYED, replay } from './replay.ts';
-import { VERIFY, type VerifyRouteDeps } from './routes.ts';
+import { Feedback, VERIFY, type VerifyRouteDeps } from './routes.ts';
 import { Guard } from './services.ts';
 import { GROUPS, listStats } from './stats.ts';
 
@@ -173,6 +174,24 @@ export function verifyGuardRoutes(app: App, { pool, answers, clock }: VerifyRout
         return out;
       },
     ),
+  });
+
+  app.post('/api/partner-gateway/v1/messages/:messageId/feedback', {
+    onRequest: requireScope('SMS'),
+    schema: {
+      tags,
+      operationId: 'reportMessage',
+      summary: 'Report whether the code of a message was entered',
+      description:
+        'For a single SMS with `purpose: otp` and `userIp`, by our id, once: the guard learns from it. 404 for any other message.',
+      params: Type.Object({ messageId: Type.String({ format: 'uuid' }) }),
+      body: withExamples(Feedback, { outcome: 'converted' }),
+      response: { 204: Type.Null({ description: 'Recorded' }) },
+    },
+    handler: idempotentHandler({ answers }, async ({ actor, params, body }, reply) => {
+      await reportPlainSend({ pool, clock }, actor, { messageId: params.messageId.toLowerCase(), ...body });
+      return reply.code(204).send(null);
+    }),
   });
 
   app.get(`${VERIFY}/stats`, {

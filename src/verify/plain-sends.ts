@@ -1,34 +1,43 @@
 import type { Pool } from 'pg';
-import { maybeOne, sql } from '../core/db/query.ts';
-import { inTurn, transaction } from '../core/db/transaction.ts';
+import { as, columns, type Db, exec, maybeOne, type RowOf, sql } from '../core/db/query.ts';
+import { inTurn, tenantTransaction, transaction } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
+import { timeOfId } from '../core/ids.ts';
 import { DEFAULT_NUMBER_RULES, describeNumber } from '../core/phone.ts';
 import type { Clock } from '../core/time.ts';
 import { examine, type Lookups } from '../messages/prepare.ts';
 import type { GuardCode } from '../messages/send-routes.ts';
-import { addToCounters, createBaselines } from './counters.ts';
-import { blockOf, countersOf, type Gate, passGate, recordStopped, Stopped } from './gate.ts';
+import { type Addition, addToCounters, createBaselines } from './counters.ts';
+import { blockOf, countersOf, type Gate, passGate, plainKeysOf, recordStopped, Stopped } from './gate.ts';
 import { lineTypeOf } from './guard.ts';
+import type { VerifyMeter } from './metrics.ts';
+import { approveProbe } from './ranges.ts';
 import type { ServiceSettings } from './services.ts';
 
-type Deps = { readonly pool: Pool; readonly tables: Lookups; readonly clock: Clock };
+type Deps = {
+  readonly pool: Pool;
+  readonly tables: Lookups;
+  readonly clock: Clock;
+  /** Omitted where nothing is counted. */
+  readonly meter?: VerifyMeter;
+};
 
 /** The name of the service whose guard decides about codes that clients send as plain messages. */
 const DEFAULT_SERVICE = 'default';
 
 /**
- * Creates the guard of single SMS with the purpose `otp` and the address of their user. Without the codes it does not know
- * which of them are entered, so only velocity, countries, line types and cost caps count, and paused ranges.
+ * Creates the guard of single SMS with the purpose `otp` and the address of their user. Until the client reports which
+ * codes were entered, only velocity, countries, line types and cost caps count, and paused ranges.
  */
-export function createCodeGuard({ pool, tables, clock }: Deps): GuardCode {
+export function createCodeGuard({ pool, tables, clock, meter }: Deps): GuardCode {
   const deps = { tables, baselines: createBaselines() };
   return async (actor, draft) => {
     const phone = describeNumber(draft.destination, actor.numberRules ?? DEFAULT_NUMBER_RULES);
     // The send itself rejects what is not a number.
-    if ('fault' in phone) return;
+    if ('fault' in phone) return undefined;
     const gate: Gate = {
       settings: { ...(await findSettings(pool, actor.accountId)), challenge: false },
-      knowsCodes: false,
+      isPlain: true,
       serviceId: null,
       at: clock.now(),
       number: phone.e164,
@@ -41,20 +50,22 @@ export function createCodeGuard({ pool, tables, clock }: Deps): GuardCode {
       micros: examine(actor, draft, tables, () => null).priceMicros ?? 0,
       challengePassed: false,
     };
-    await pass(actor, gate);
+    return pass(actor, gate);
   };
 
-  async function pass(actor: { readonly accountId: number }, gate: Gate): Promise<void> {
+  async function pass(actor: { readonly accountId: number }, gate: Gate): Promise<string | undefined> {
     const { accountId } = actor;
     try {
-      await inTurn(pool, actor, () =>
+      return await inTurn(pool, actor, () =>
         transaction(pool, async (tx) => {
-          await passGate(tx, deps, actor, gate, null);
+          const { decisionId } = await passGate(tx, deps, actor, gate, null);
           await addToCounters(tx, [{ accountId, keys: countersOf(gate), at: gate.at, sent: 1, micros: gate.micros }]);
+          return decisionId ?? undefined;
         }),
       );
     } catch (error) {
       if (!(error instanceof Stopped)) throw error;
+      meter?.stopped(error.decision);
       const { rule, reasons } = error.decision;
       await recordStopped(pool, actor, gate, error.decision, () => Promise.resolve());
       throw new AppError(rule === 'cost_cap' ? 'cost_cap' : 'verification_blocked', { fields: { reasons } });
@@ -69,3 +80,80 @@ const findSettings = async (pool: Pool, accountId: number): Promise<Gate['settin
       sql`SELECT settings FROM verify_service WHERE account_id = ${accountId} AND name = ${DEFAULT_SERVICE}`,
     )
   )?.settings.guard ?? {};
+
+const PLAIN_SEND = columns({
+  accountId: as<number>('d.account_id'),
+  id: as<string>('d.id'),
+  serviceId: as<string | null>('d.service_id'),
+  number: as<string>('d.number'),
+  country: as<string | null>('d.country'),
+  address: as<string | null>('d.address'),
+  userRef: as<string | null>('d.user_ref'),
+  device: as<string | null>('d.device'),
+  /** The range that it probed. */
+  probeOf: as<string | null>(
+    `(SELECT r ->> 'prefix' FROM jsonb_array_elements(d.reasons) r WHERE r ->> 'rule' = 'probe')`,
+  ),
+});
+type PlainSend = RowOf<typeof PLAIN_SEND>;
+
+/** Finds the decision by which a plain message passed the guard, by the id of that decision. */
+export const findPlainSend = (
+  db: Db,
+  { accountId, id }: { readonly accountId: number; readonly id: string },
+): Promise<PlainSend | undefined> =>
+  maybeOne(
+    db,
+    sql`SELECT ${PLAIN_SEND} FROM verify_decision d
+        WHERE d.account_id = ${accountId} AND d.id = ${id} AND d.verification_id IS NULL`,
+  );
+
+type Learned = Partial<Record<'approved' | 'delivered' | 'failed', 1>>;
+
+/** Returns what is learned about a plain message, as an addition to the counters of the time at which it was sent. */
+export const learnedOf = (send: PlainSend, learned: Learned): Addition => ({
+  accountId: send.accountId,
+  keys: plainKeysOf({ ...send, network: null }),
+  at: timeOfId(send.id),
+  ...learned,
+});
+
+type Report = { readonly messageId: string; readonly outcome: 'converted' | 'fraud' };
+
+/**
+ * Records whether the code of a plain message was entered, so that the guard learns from it. Errors: 404 for a message that
+ * has not passed the guard, 409 when the outcome was recorded already.
+ */
+export const reportPlainSend = (
+  { pool, clock }: Pick<Deps, 'pool' | 'clock'>,
+  actor: { readonly accountId: number },
+  { messageId, outcome }: Report,
+): Promise<void> =>
+  tenantTransaction(pool, actor, async (tx) => {
+    const { accountId } = actor;
+    const link = await findLink(tx, { accountId, messageId });
+    const send = link && (await findPlainSend(tx, { accountId, id: link.id }));
+    if (!send) throw new AppError('not_found');
+    if ((await updateFeedback(tx, { accountId, id: send.id, outcome })) === 0)
+      throw new AppError('conflict', { message: 'The outcome was recorded already' });
+    if (outcome === 'fraud') return;
+    if (send.probeOf !== null) await approveProbe(tx, { accountId, prefix: send.probeOf, at: clock.now() });
+    await addToCounters(tx, [learnedOf(send, { approved: 1 })]);
+  });
+
+const findLink = (db: Db, { accountId, messageId }: { readonly accountId: number; readonly messageId: string }) =>
+  maybeOne<{ id: string }>(
+    db,
+    sql`SELECT verification_id AS id FROM verification_message
+        WHERE account_id = ${accountId} AND message_id = ${messageId}`,
+  );
+
+const updateFeedback = (
+  db: Db,
+  { accountId, id, outcome }: { readonly accountId: number; readonly id: string; readonly outcome: Report['outcome'] },
+): Promise<number> =>
+  exec(
+    db,
+    sql`UPDATE verify_decision SET feedback = ${outcome}
+        WHERE account_id = ${accountId} AND id = ${id} AND feedback IS NULL`,
+  );

@@ -29,9 +29,9 @@ const PAST = columns({
   address: as<string | null>('d.address'),
   userRef: as<string | null>('d.user_ref'),
   device: as<string | null>('d.device'),
-  /** True if a person has entered the code; null: nothing was sent. */
+  /** True if a person has entered the code; null: nothing was sent, or reported about a plain message. */
   approved: as<boolean | null>(
-    "CASE WHEN v.id IS NULL THEN NULL ELSE v.status = 'APPROVED' OR v.feedback = 'converted' END",
+    "CASE WHEN v.id IS NULL THEN d.feedback = 'converted' ELSE v.status = 'APPROVED' OR v.feedback = 'converted' END",
   ),
 });
 type Past = RowOf<typeof PAST>;
@@ -75,7 +75,7 @@ export async function replay(
   const rules: Record<string, number> = {};
   for (const each of past) {
     const attempt = attemptOf(each);
-    const baseline = await baselines.of(db, span.accountId, each.country, span.from);
+    const baseline = await baselines.of(db, span.accountId, each.country ?? '-', span.from);
     const keys = keysOf(attempt);
     const signals = {
       of: (kind: Kind) => memory.counts(kind, keys.get(kind), attempt.at),

@@ -1,3 +1,4 @@
+import { Registry } from 'prom-client';
 import { afterAll, expect, test } from 'vitest';
 import { flatPrice, freeOver } from '../../test/support/drafts.ts';
 import { newKey, openRoutes } from '../../test/support/http/routes.ts';
@@ -7,6 +8,7 @@ import { createWaker } from '../dispatch/pump.ts';
 import { type Accept, createAccept } from '../messages/accept.ts';
 import { listOpenCodes, openCode } from '../messages/codes.ts';
 import { sendingRoutes } from '../messages/send-routes.ts';
+import { createVerifyMeter } from './metrics.ts';
 import { verifyGuardRoutes } from './guard-routes.ts';
 import { createCodeGuard } from './plain-sends.ts';
 import { verificationRoutes, type VerifyRouteDeps, verifyServiceRoutes } from './routes.ts';
@@ -20,9 +22,12 @@ const accept: Accept = {
 const tables = { ...freeOver(() => [1]), findPrice: flatPrice(50_000) };
 const guarded: typeof sendingRoutes = (app, deps) =>
   sendingRoutes(app, { ...deps, guardCode: createCodeGuard({ pool: deps.pool, tables, clock: deps.clock }) });
+const registry = new Registry();
 const { account, otherAccount, pool, call, get, ...routes } = await openRoutes(
   [verifyServiceRoutes, verificationRoutes, verifyGuardRoutes, guarded],
-  { deps: { accept, tables, secretKey: KEY } satisfies Partial<VerifyRouteDeps> },
+  {
+    deps: { accept, tables, secretKey: KEY, meter: createVerifyMeter({ registry }) } satisfies Partial<VerifyRouteDeps>,
+  },
 );
 made.resolve(createAccept({ pool, tables, waker: createWaker(pool), recentMessages: null }));
 afterAll(() => routes[Symbol.asyncDispose]());
@@ -168,4 +173,36 @@ test('codes sent as plain messages are guarded by the address of their user', as
   const statuses: number[] = [];
   for (let n = 0; n < 11; n++) statuses.push((await send(n)).statusCode);
   expect(statuses).toEqual([...Array(10).fill(200), 403]);
+});
+
+test('the codes that were sent, stopped and entered are counted', async () => {
+  registry.resetMetrics();
+  const serviceId = await newService({ guard: { countries: { block: ['FR'] } } });
+  const { id } = (await call('POST', '/verifications', { serviceId, to: '+393331249001' })).body;
+  await call('POST', '/verifications', { serviceId, to: '+33612345678' });
+  const [row] = await listOpenCodes(pool, account.accountId, [id]);
+  await call('POST', `/verifications/${id}/check`, { code: row ? openCode(KEY, row) : '' });
+  const lines = (await registry.metrics()).split('\n');
+  expect(lines).toEqual(
+    expect.arrayContaining([
+      'heliograph_verify_codes_total{channel="SMS"} 1',
+      'heliograph_verify_stopped_total{outcome="BLOCK",rule="country"} 1',
+      'heliograph_verify_approval_seconds_count 1',
+    ]),
+  );
+});
+
+test('the outcome of a code that was sent as a plain message is reported by the id of the message', async () => {
+  const apiKey = await newKey(pool, account, ['SMS']);
+  const send = (more: object) =>
+    routes.app.inject({
+      method: 'POST',
+      url: '/api/message-server/sms/send',
+      headers: { 'x-api-key': apiKey },
+      payload: { phoneNumber: '+393331249002', message: 'Code 1', ...more },
+    });
+  const report = async (response: Awaited<ReturnType<typeof send>>) =>
+    (await call('POST', `/messages/${response.json().messageId}/feedback`, { outcome: 'converted' }, apiKey)).status;
+  const guarded = await send({ purpose: 'otp', userIp: '198.51.100.4' });
+  expect([await report(guarded), await report(guarded), await report(await send({}))]).toEqual([204, 409, 404]);
 });

@@ -11,6 +11,7 @@ import type { Accept } from '../messages/accept.ts';
 import type { Lookups } from '../messages/prepare.ts';
 import { createBaselines } from './counters.ts';
 import { cancelVerification, checkCode, type Checked, recordFeedback } from './ending.ts';
+import type { VerifyMeter } from './metrics.ts';
 import {
   addService,
   changeService,
@@ -151,6 +152,8 @@ const toVerification = (v: Verification, maxCheckCount: number): Static<typeof V
   customerReference: v.customerReference,
 });
 
+export const Feedback = Type.Object({ outcome: Type.Enum(['converted', 'fraud'], { type: 'string' }) });
+
 const Code = Type.String({ minLength: 1, maxLength: 20, description: 'As the user typed it.' });
 const CheckOut = Type.Object({
   id: uuid(),
@@ -164,6 +167,8 @@ export type VerifyRouteDeps = PlatformDeps & {
   readonly accept: Accept;
   readonly tables: Lookups;
   readonly secretKey: SecretKey;
+  /** Omitted where nothing is counted. */
+  readonly meter?: VerifyMeter;
 };
 
 /** Registers the routes that manage the services of an account. All need the scope `verify`. */
@@ -412,9 +417,7 @@ export function verificationRoutes(app: App, deps: VerifyRouteDeps): void {
       summary: 'Report what became of a verification',
       description: 'For codes that you check yourself: the guard learns from it. Once for each verification.',
       params: Id,
-      body: withExamples(Type.Object({ outcome: Type.Enum(['converted', 'fraud'], { type: 'string' }) }), {
-        outcome: 'converted',
-      }),
+      body: withExamples(Feedback, { outcome: 'converted' }),
       response: { 204: Type.Null({ description: 'Recorded' }) },
     },
     handler: idempotentHandler({ answers }, async ({ actor, params, body }, reply) => {

@@ -219,15 +219,20 @@ export const deleteOldVerifications = (db: Db, { before, limit }: Old): Promise<
         SELECT FROM gone`,
   );
 
-/** Deletes old decisions of the guard. Returns how many. */
+/** Deletes old decisions of the guard, and what leads from plain messages to them. Returns how many. */
 export const deleteOldDecisions = (
   db: Db,
   { beforeId, limit }: { readonly beforeId: string; readonly limit: number },
 ): Promise<number> =>
   exec(
     db,
-    sql`DELETE FROM verify_decision WHERE (account_id, id) IN (
-          SELECT account_id, id FROM verify_decision WHERE id < ${beforeId} LIMIT ${limit})`,
+    sql`WITH gone AS (
+          DELETE FROM verify_decision WHERE (account_id, id) IN (
+            SELECT account_id, id FROM verify_decision WHERE id < ${beforeId} LIMIT ${limit})
+          RETURNING account_id, id),
+        links AS (
+          DELETE FROM verification_message m USING gone g WHERE m.account_id = g.account_id AND m.verification_id = g.id)
+        SELECT FROM gone`,
   );
 
 /** Deletes what is known about numbers to which no code was sent since `before`. Returns how many. */

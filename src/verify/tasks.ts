@@ -10,6 +10,7 @@ import { deleteExpiredCodes } from '../messages/codes.ts';
 import { type Addition, addToCounters, deleteOldCounters } from './counters.ts';
 import { endVerification } from './ending.ts';
 import { keysOf } from './guard.ts';
+import { findPlainSend, learnedOf } from './plain-sends.ts';
 import * as db from './store.ts';
 
 const BATCH = 500;
@@ -66,9 +67,12 @@ function followMessages({ pool, now }: Deps): Promise<void> {
 
 /** Records the end of a message; returns what it adds to the counters. */
 async function learn(tx: Db, { accountId, verificationId, status }: Ended, now: Date): Promise<Addition[]> {
-  const v = await db.findVerification(tx, { accountId, id: verificationId });
-  if (!v) return [];
   const isDelivered = status === STATUS.DELIVERED;
+  const v = await db.findVerification(tx, { accountId, id: verificationId });
+  if (!v) {
+    const plain = await findPlainSend(tx, { accountId, id: verificationId });
+    return plain ? [learnedOf(plain, isDelivered ? { delivered: 1 } : { failed: 1 })] : [];
+  }
   if (!isDelivered && (await hasAnotherMessage(tx, { accountId, verificationId }))) return [];
   const isFirst = await recordDelivery(tx, { accountId, id: v.id, delivery: isDelivered ? 'DELIVERED' : 'FAILED' });
   if (!isDelivered) await endVerification(tx, v, 'UNDELIVERED', now);

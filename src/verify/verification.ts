@@ -17,6 +17,7 @@ import { endVerification, publish } from './ending.ts';
 import { blockOf, type Gate, type Passed, passGate, recordStopped, Stopped } from './gate.ts';
 import { type Decision, keysOf, lineTypeOf } from './guard.ts';
 import { refuseLocked, refuseManySends, refuseTooSoon, resendAt, withSend } from './limits.ts';
+import type { VerifyMeter } from './metrics.ts';
 import { ALPHABETS, challengeToken, hashCode, isChallengePassed, makeCode } from './secrets.ts';
 import { findService, openChallengeSecret, type Service } from './services.ts';
 import * as db from './store.ts';
@@ -30,6 +31,8 @@ export type VerifyDeps = {
   readonly secretKey: SecretKey;
   readonly clock: Clock;
   readonly baselines: Baselines;
+  /** Omitted where nothing is counted. */
+  readonly meter?: VerifyMeter;
 };
 
 /** A request for a code. */
@@ -149,6 +152,7 @@ async function begin(
     return stored({ hidden: false, network: passed.network, probeOf: passed.probe });
   } catch (error) {
     if (!(error instanceof Stopped)) throw error;
+    deps.meter?.stopped(error.decision);
     const hidden = settings.guard?.discreet === true && error.decision.rule !== 'cost_cap';
     const row = { ...made, network: null, probeOf: null, hidden };
     await recordStopped(deps.pool, actor, gate, error.decision, async (tx) => {
@@ -240,7 +244,7 @@ function gateOf(deps: VerifyDeps, service: Service, { start, phone, micros, now 
 
 /** Accepts a message with a code, after `prepare` in the same transaction. Errors: 409 if it was rejected. */
 async function acceptCode(
-  { accept }: VerifyDeps,
+  { accept, meter }: VerifyDeps,
   actor: Sender,
   draft: Draft,
   prepare: (tx: Db) => Promise<Passed>,
@@ -262,7 +266,10 @@ async function acceptCode(
     .catch((error: unknown) => {
       if (error !== refused) throw error;
     });
-  if (passed && verdict?.kind === 'accepted') return passed;
+  if (passed && verdict?.kind === 'accepted') {
+    meter?.sent(draft.channel);
+    return passed;
+  }
   const message = verdict?.kind === 'refused' ? reasonOf(verdict) : 'The message cannot be stored';
   throw new AppError('conflict', { message: `No code was sent: ${message}` });
 }
@@ -313,6 +320,7 @@ async function resend(
     return sent;
   } catch (error) {
     if (!(error instanceof Stopped)) throw error;
+    deps.meter?.stopped(error.decision);
     await recordStopped(deps.pool, actor, gate, error.decision, (tx) =>
       publish(tx, open, ['verification.blocked'], error.decision.reasons),
     );

@@ -85,6 +85,8 @@ export async function openVerifyStage(pool: Pool, { creditMicros = 1_000_000_000
       await exec(pool, sql`DELETE FROM dispatch_chunk WHERE owner = 1`);
       return jobs.flat().filter((job) => job !== undefined);
     },
+    /** Ends a message. */
+    end: (messageId: string, status: StatusName) => end(pool, [{ accountId, id: messageId }], status),
     /** Ends all messages of a verification. */
     async report(id: string, status: StatusName): Promise<void> {
       const rows = await many<{ id: string }>(
@@ -93,17 +95,22 @@ export async function openVerifyStage(pool: Pool, { creditMicros = 1_000_000_000
             LEFT JOIN message_state s ON s.account_id = m.account_id AND s.id = m.message_id
             WHERE m.account_id = ${accountId} AND m.verification_id = ${id} AND s.id IS NULL`,
       );
-      await transaction(pool, async (tx) => {
-        const keys = rows.map(({ id: messageId }) => ({ accountId, id: messageId }));
-        const end = { status: STATUS[status], errorCode: null, errorText: null, doneAt: new Date() };
-        await insertOpenStates(tx, keys);
-        await endMessages(
-          tx,
-          keys.map((key) => ({ ...key, ...end })),
-        );
-      });
+      const keys = rows.map(({ id: messageId }) => ({ accountId, id: messageId }));
+      await end(pool, keys, status);
     },
     /** Does what a worker does about verifications. */
     work: () => endVerifications({ pool, now: () => time.now }),
   };
 }
+
+type MessageKey = { readonly accountId: number; readonly id: string };
+
+const end = (pool: Pool, keys: readonly MessageKey[], status: StatusName): Promise<void> =>
+  transaction(pool, async (tx) => {
+    const ended = { status: STATUS[status], errorCode: null, errorText: null, doneAt: new Date() };
+    await insertOpenStates(tx, keys);
+    await endMessages(
+      tx,
+      keys.map((key) => ({ ...key, ...ended })),
+    );
+  });

@@ -237,6 +237,7 @@ const OF_ACCOUNTS: readonly Alert['kind'][] = [
   'token_expiring',
   'verify_range_paused',
   'verify_cost_cap',
+  'verify_conversion_drop',
 ];
 
 /** The page where an alert is resolved; null if there is none. */

@@ -4,16 +4,17 @@ import { Ban, Check, ShieldCheck } from 'lucide-react';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/send.ts';
-import { type Need, useSession } from '../api/session.ts';
-import { GuardedIcon } from '../ui/actions.tsx';
+import { lazyPart } from '../api/load.ts';
+import { useSession } from '../api/session.ts';
+import { AddButton, GuardedIcon } from '../ui/actions.tsx';
 import { type Column, DataTable, type ListPage, useListQuery } from '../ui/data-table.tsx';
-import { confirm, questionTexts } from '../ui/dialog.tsx';
+import { confirm, openDialog, questionTexts } from '../ui/dialog.tsx';
 import { EmptyState, PageFrame, Section } from '../ui/parts.tsx';
 import { choice, listFields, text, useUrlState } from '../ui/url-state.ts';
+import { AddService, NoServices, Services } from './service-list.tsx';
+import { listServices, NEED, VERIFY, VERIFY_KEYS } from './services.ts';
 import { DateTime, Duration, Money, MsisdnText, Num, Percent, Stat, StatusBadge, type Tone } from '../ui/values.tsx';
 
-const VERIFY = '/api/partner-gateway/v1/verify';
-const NEED: Need = { scope: 'verify', write: true };
 const GROUPS = ['country', 'network', 'channel', 'hour'] as const;
 const FIELDS = { ...listFields('', 100), service: text(), by: choice(GROUPS) };
 const REFRESH_MS = 15_000;
@@ -21,18 +22,19 @@ const REFRESH_MS = 15_000;
 /** Makes the one page of a list that the server returns as a whole. */
 const whole = <Row,>(data: readonly Row[]): ListPage<Row> => ({ data, page: 0, limit: 100, total: data.length });
 
-const listServices = () => ok(api.GET(`${VERIFY}/services`));
 const listStats = (by: (typeof GROUPS)[number], serviceId: string, signal: AbortSignal) =>
   ok(api.GET(`${VERIFY}/stats`, { params: { query: { by, ...(serviceId !== '' && { serviceId }) } }, signal }));
 type Row = Awaited<ReturnType<typeof listStats>>[number];
 const listRanges = (signal: AbortSignal) => ok(api.GET(`${VERIFY}/guard/ranges`, { signal }));
 type Range = Awaited<ReturnType<typeof listRanges>>[number];
 
+const RangeDialog = lazyPart(() => import('./dialogs.tsx').then((file) => ({ default: file.RangeDialog })));
+
 /** The page of the services that verify numbers: what became of their codes, and what their guards have stopped. */
 export function Page() {
   const { t } = useTranslation('verify');
   const [search, setSearch] = useUrlState(FIELDS);
-  const { data: services = [] } = useQuery({ queryKey: ['verify', 'services'], queryFn: listServices });
+  const { data: services } = useQuery({ queryKey: ['verify', 'services'], queryFn: listServices });
   const by = search.by === '' ? 'country' : search.by;
   const query = useListQuery(
     ['verify', 'stats', by, search.service],
@@ -40,14 +42,20 @@ export function Page() {
     { refetchInterval: REFRESH_MS },
   );
   const columns = useStatColumns(by);
+  if (services?.length === 0)
+    return (
+      <PageFrame title={t('title')} description={t('description')}>
+        <NoServices />
+      </PageFrame>
+    );
   return (
-    <PageFrame title={t('title')} description={t('description')}>
+    <PageFrame title={t('title')} description={t('description')} actions={<AddService />}>
       <Group>
         <NativeSelect
-          label={t('service')}
+          label={t('filter')}
           data={[
             { value: '', label: t('allServices') },
-            ...services.map(({ id, name }) => ({ value: id, label: name })),
+            ...(services ?? []).map(({ id, name }) => ({ value: id, label: name })),
           ]}
           value={search.service}
           onChange={({ currentTarget }) => setSearch({ service: currentTarget.value })}
@@ -80,6 +88,7 @@ export function Page() {
         />
       </Section>
       <Ranges />
+      {services && <Services services={services} />}
     </PageFrame>
   );
 }
@@ -116,12 +125,7 @@ function useStatColumns(by: (typeof GROUPS)[number]): readonly Column<Row>[] {
   const { currency } = useSession().account;
   return useMemo(
     () => [
-      {
-        id: 'key',
-        header: t(`group.${by}`),
-        phone: 'title',
-        cell: ({ key }) => (key !== null && by === 'hour' ? <DateTime value={key} show="exact" /> : (key ?? '–')),
-      },
+      { id: 'key', header: t(`group.${by}`), phone: 'title', cell: ({ key }) => <Subject by={by} value={key} /> },
       { id: 'started', header: t('figure.started'), align: 'right', cell: ({ started }) => <Num value={started} /> },
       { id: 'sends', header: t('column.sends'), align: 'right', cell: ({ sends }) => <Num value={sends} /> },
       { id: 'delivered', header: t('column.delivered'), align: 'right', cell: (row) => <Num value={row.delivered} /> },
@@ -153,6 +157,17 @@ function useStatColumns(by: (typeof GROUPS)[number]): readonly Column<Row>[] {
     ],
     [t, by, currency],
   );
+}
+
+type SubjectProps = { readonly by: (typeof GROUPS)[number]; readonly value: string | null };
+
+/** The subject of a row: a country, network, channel or hour. */
+function Subject({ by, value }: SubjectProps) {
+  const { t, i18n } = useTranslation('ui');
+  if (value === null) return <>–</>;
+  if (by === 'hour') return <DateTime value={value} show="exact" />;
+  if (by === 'channel') return <>{t(`channel.${value}`, { defaultValue: value })}</>;
+  return <>{by === 'country' ? new Intl.DisplayNames(i18n.language, { type: 'region' }).of(value) : value}</>;
 }
 
 const RANGE_FIELDS = { page: 0, limit: 100 };
@@ -198,7 +213,15 @@ function Ranges() {
     [t],
   );
   return (
-    <Section title={t('ranges.title')} description={t('ranges.description')}>
+    <Section
+      title={t('ranges.title')}
+      description={t('ranges.description')}
+      actions={
+        <AddButton need={NEED} variant="default" onClick={() => openDialog(<RangeDialog />)}>
+          {t('range.open')}
+        </AddButton>
+      }
+    >
       <DataTable<Range>
         id="verify-ranges"
         label={t('ranges.title')}
@@ -232,7 +255,7 @@ function RangeActions({ range: { prefix, state } }: { readonly range: Range }) {
     confirm({
       ...questionTexts(t, verb, { prefix }),
       run: () => ok(api.POST(`${VERIFY}/guard/ranges/{prefix}/${verb}`, { params: { path: { prefix } } })),
-      refresh: [['verify']],
+      refresh: VERIFY_KEYS,
     });
   return (
     <>

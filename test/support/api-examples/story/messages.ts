@@ -82,6 +82,17 @@ export const MESSAGES: readonly Step[] = [
   step('cancelScheduledMessage', { path: { id: from('scheduled.messageId') } }),
   step('sendSms', { name: 'other', body: { ...LATER, customerMessageId: 'order-4719' } }),
   step('cancelMessage', { path: { messageId: from('other.messageId') } }),
+  step('sendSms', {
+    name: 'guarded',
+    body: {
+      phoneNumber: '+393331230778',
+      message: 'Your code: 482913',
+      customerMessageId: 'code-1',
+      purpose: 'otp',
+      userIp: '203.0.113.7',
+    },
+  }),
+  step('reportMessage', { path: { messageId: from('guarded.messageId') } }),
   step('sendBulkSms'),
   step('findMessageStatus', { path: { customerMessageId: 'order-4711' }, until: { deliveryStatus: ['DELIVERED'] } }),
   step('listMessageStatuses', { query: { customerMessageIds: 'order-4711,order-4714' } }),
