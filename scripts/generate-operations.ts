@@ -1,5 +1,5 @@
-// Writes docs/operations.md, all operations by area with the scope, the roles and the step-up that each needs, from
-// docs/openapi.json and the table of rights; --check fails if the file is out of date.
+// Writes docs/operations.md, all operations by area with the scope, the roles and the step-up that each needs, and all types of
+// events, from docs/openapi.json and the table of rights; --check fails if the file is out of date.
 import { readFile } from 'node:fs/promises';
 import { RIGHTS, ROLES, SCOPES } from '../src/core/actor.ts';
 import { checkOrWrite } from './generated-file.ts';
@@ -17,6 +17,7 @@ type Tag = { readonly name: string; readonly description?: string };
 type Description = {
   readonly tags: readonly Tag[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly webhooks: Readonly<Record<string, { readonly post: Operation }>>;
 };
 type Row = Operation & { readonly method: string; readonly path: string };
 
@@ -43,6 +44,11 @@ const OPERATIONS = `## Operations
 "Any credentials" are enough for operations about the caller itself. Where a step-up is needed, the user of a session must
 have signed in, or confirmed who they are, within the last ten minutes ([second factors](second-factors.md#for-users)); keys
 need none.`;
+
+const EVENTS = `## Events
+
+The [webhook of the specification](api.md#webhooks) gets the types in capital letters; [endpoints](api.md#several-endpoints) and [the
+feed](how-to/events.md) get all others.`;
 
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
@@ -90,11 +96,16 @@ function showArea({ name, description }: Tag, rows: readonly Row[]): string {
   ].join('\n\n');
 }
 
-const { tags, paths }: Description = JSON.parse(
+const { tags, paths, webhooks }: Description = JSON.parse(
   await readFile(new URL('../docs/openapi.json', import.meta.url), 'utf8'),
 );
 const rows: Row[] = Object.entries(paths).flatMap(([path, operations]) =>
   Object.entries(operations).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path })),
 );
-const page = [HEAD, rights, AMOUNTS, OPERATIONS, ...tags.map((tag) => showArea(tag, rows))].join('\n\n');
+const events = table(
+  ['Type', 'When'],
+  Object.entries(webhooks).map(([type, { post }]) => [code(type), post.summary]),
+);
+const areas = tags.map((tag) => showArea(tag, rows));
+const page = [HEAD, rights, AMOUNTS, OPERATIONS, ...areas, EVENTS, events].join('\n\n');
 await checkOrWrite(new URL('../docs/operations.md', import.meta.url), `${page}\n`);

@@ -6790,7 +6790,7 @@ export interface webhooks {
         };
         get?: never;
         put?: never;
-        /** What is known about the consent of a person has changed */
+        /** The consent of a person has changed */
         post: operations["onConsentChangedEvent"];
         delete?: never;
         options?: never;
@@ -28982,7 +28982,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Each lets the user sign in once instead of a second factor. They cannot be shown again. */
+                        /** @description Each code replaces a second factor once. They cannot be shown again. */
                         recoveryCodes: string[];
                         /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];

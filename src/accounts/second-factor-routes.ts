@@ -228,7 +228,7 @@ function recoveryRoutes(app: App, { pool, answers }: PlatformDeps): void {
 
 const recoveryCodes = () =>
   Type.Array(Type.String(), {
-    description: 'Each lets the user sign in once instead of a second factor. They cannot be shown again.',
+    description: 'Each code replaces a second factor once. They cannot be shown again.',
   });
 
 const PasskeyOut = Type.Object({

@@ -10,7 +10,7 @@ const RULES = columns({
   requireOptIn: as<boolean>('coalesce(s.require_opt_in, false)'),
 });
 
-/** What decides which recipients of a campaign must not get it. */
+/** The rules and senders by which recipients of a campaign are refused. */
 export type Refusals = RowOf<typeof RULES> & {
   readonly accountId: number;
   readonly purpose: Purpose | null;

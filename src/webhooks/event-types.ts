@@ -257,7 +257,7 @@ const factType = (
 
 /**
  * All types of events that endpoints of format v2 receive: their data, the operation that lists them, the webhooks of
- * docs/openapi.json and with it the types of the client, and the table of docs/api.md follow from this table.
+ * docs/openapi.json and with it the types of the client, and the table of docs/operations.md follow from this table.
  */
 export const EVENT_TYPES: Readonly<Record<string, TypeOfEvents<object>>> = {
   ...MESSAGES,

@@ -123,11 +123,6 @@ test.each(Object.entries(EVENTS))(
   },
 );
 
-test.each(Object.entries(EVENT_TYPES))(
-  'the example of %s fits its schema, and docs/api.md has its row',
-  async (type, known) => {
-    const example = exampleOf(type);
-    expect(Value.Errors(envelope(type, known.data), example)).toEqual([]);
-    expect(await readFile('docs/api.md', 'utf8')).toContain(`| \`${type}\` | ${known.summary} |`);
-  },
-);
+test.each(Object.entries(EVENT_TYPES))('the example of %s fits its schema', (type, { data }) => {
+  expect(Value.Errors(envelope(type, data), exampleOf(type))).toEqual([]);
+});

@@ -64,7 +64,7 @@ const VERIFICATION_FACTS = {
  */
 export const FACTS = {
   'consent.changed': fact(
-    'What is known about the consent of a person has changed',
+    'The consent of a person has changed',
     Type.Object({
       phoneNumber,
       channel: channelName(),

@@ -15,7 +15,7 @@ const peer = (name: string, manner: PeerManner, more: Pick<Attack, 'tiny'> = {})
 /** The country to which the attacker's messages go over the peer that never responds. */
 export const PEER_PREFIX = '351';
 
-/** Carriers, each at the end of its own connection. */
+/** Attacks by carriers, each over one connection. */
 export const CARRIER_ATTACKS: readonly Attack[] = [
   peer('carriers that send random bytes', 'random bytes'),
   peer('carriers that send PDUs of 4 GiB', 'huge lengths'),
