@@ -137,7 +137,8 @@ const cleanNumber = (text: string): string =>
   withoutInvisible(text)
     .replace(FULL_WIDTH, (character) => String.fromCharCode(character.charCodeAt(0) - FULL_WIDTH_OFFSET))
     .replace(SPREADSHEET_TEXT, '$1$2')
-    .replace(CODE_IN_PARENTHESES, '$1$2 ');
+    .replace(CODE_IN_PARENTHESES, '$1$2 ')
+    .trim();
 
 function readPlain(text: string): ReadNumber | null {
   const digits = PLAIN.exec(text)?.[1];

@@ -118,7 +118,7 @@ export const nameServers = rule('list', (value): readonly string[] => {
 
 /** Tags that the gateway itself writes or reads: payload, segments, receipts, and the client's own id of a message. */
 const OWN_TLV_TAGS: ReadonlySet<number> = new Set([
-  0x001e, 0x020c, 0x020e, 0x020f, 0x0423, 0x0424, 0x0425, 0x0427, 0x1400,
+  0x001e, 0x020c, 0x020e, 0x020f, 0x0423, 0x0424, 0x0425, 0x0427, 0x3fe0,
 ]);
 
 /** Parses comma-separated tags of optional parameters in hexadecimal; empty for none. */
@@ -129,7 +129,7 @@ export const tlvTags = rule('list', (value): ReadonlySet<number> => {
   return wrong === undefined
     ? new Set(tags)
     : must(
-        `comma-separated tags such as 0x1401, of parameters that the gateway does not use itself; "${wrong}" is not one`,
+        `comma-separated tags such as 0x1400, of parameters that the gateway does not use itself; "${wrong}" is not one`,
       );
 });
 

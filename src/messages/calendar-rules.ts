@@ -1,7 +1,7 @@
 /**
  * Hours in which marketing messages may be sent, by country and state. They were collected from public documents and
  * are no legal advice. Where sources differ, the narrower hours count. Most of these laws name calls; regulators and
- * courts apply several of them to texts, so all of them count here. The sources were read on 2026-11-29.
+ * courts apply several of them to texts, so all of them count here. The sources were read on 2026-11-29 and 30.
  */
 export type CalendarRule = {
   /** Countries (ISO 3166-1 alpha-2), states (US-TX), or `US-?` for numbers of the United States that show no state. */
@@ -30,13 +30,14 @@ export const CALENDAR_RULES: readonly CalendarRule[] = [
     source: 'https://sendtargetsms.com/fr/horaires-legaux-sms/',
   },
   {
-    // Article 96.2 of the Ley General para la Defensa de los Consumidores y Usuarios.
+    // Article 96.2 of the Ley General para la Defensa de los Consumidores y Usuarios, as the government of Andalusia quotes it.
     places: ['ES'],
     weekdays: '09:00-21:00',
     saturday: null,
     sunday: null,
     holiday: null,
-    source: 'https://www.boe.es/buscar/act.php?id=BOE-A-2007-20555',
+    source:
+      'https://www.consumoresponde.es/art%C3%ADculos/normativa_sobre_spam_telefonico_tanto_de_llamadas_como_de_mensajes',
   },
   {
     // Code of conduct for telemarketing, Garante per la protezione dei dati personali, 7 March 2024.
@@ -57,10 +58,10 @@ export const CALENDAR_RULES: readonly CalendarRule[] = [
       'https://crm.smsgatewayhub.com/knowledge-base/article/important-update-new-service-explicit-message-restriction-time-10-am-to-9-pm',
   },
   {
-    // TCPA.
+    // 47 CFR 64.1200(c)(1), which the page quotes.
     places: ['US', 'PR', 'VI', 'GU', 'AS', 'MP'],
     weekdays: '08:00-21:00',
-    source: 'https://www.ecfr.gov/current/title-47/part-64/section-64.1200',
+    source: 'https://www.nwdebtresolution.com/post/telephone-consumer-protection-act-call-time-restrictions',
   },
   // The narrowest of the states with many people: Connecticut's hours, and the Sundays of Texas.
   { places: ['US-?'], weekdays: '09:00-20:00', sunday: '12:00-20:00', source: STATES },
@@ -100,7 +101,7 @@ export const CALENDAR_RULES: readonly CalendarRule[] = [
     weekdays: '09:00-20:00',
     saturday: '10:00-18:00',
     sunday: '10:00-18:00',
-    source: 'https://crtc.gc.ca/eng/trules-reglest.htm',
+    source: 'https://crtc.gc.ca/eng/phone/telemarketing/tobligations/rules-regles.htm',
   },
   {
     // Also Monday to Friday from 9 to 21, Saturday from 12 to 18 (support.omnisend.com).
@@ -147,7 +148,7 @@ export const CALENDAR_RULES: readonly CalendarRule[] = [
   },
 ];
 
-/** Public holidays of a country or state. */
+/** Public holidays of a country or state; a place may have several entries. */
 type Holidays = {
   readonly places: readonly string[];
   /** Those on the same day each year, as MM-DD. */
@@ -159,6 +160,9 @@ type Holidays = {
 
 /** The last year whose moving holidays are listed. */
 export const HOLIDAYS_UNTIL = 2030;
+
+/** Days on which states prohibit telemarketing, by name. */
+const PROHIBITED = 'https://vicifast.com/blog/what-are-telemarketing-prohibited-holidays';
 
 export const HOLIDAYS: readonly Holidays[] = [
   {
@@ -221,5 +225,71 @@ export const HOLIDAYS: readonly Holidays[] = [
       2030: ['01-21', '02-18', '05-27', '09-02', '10-14', '11-28'],
     },
     source: 'https://www.opm.gov/policy-data-oversight/pay-leave/federal-holidays/',
+  },
+  {
+    // Mardi Gras, which is a holiday in two counties; Confederate Memorial Day, Jefferson Davis' birthday.
+    places: ['US-AL'],
+    fixed: ['12-01'],
+    moving: {
+      2026: ['02-17', '04-27', '06-01'],
+      2027: ['02-09', '04-26', '06-07'],
+      2028: ['02-29', '04-24', '06-05'],
+      2029: ['02-13', '04-23', '06-04'],
+      2030: ['03-05', '04-22', '06-03'],
+    },
+    source: PROHIBITED,
+  },
+  {
+    // Mardi Gras, Good Friday, election day, the day after Thanksgiving. Sources differ about the fixed ones.
+    places: ['US-LA'],
+    fixed: ['01-08', '01-19', '06-03'],
+    moving: {
+      2026: ['02-17', '04-03', '11-03', '11-27'],
+      2027: ['02-09', '03-26', '11-02', '11-26'],
+      2028: ['02-29', '04-14', '11-07', '11-24'],
+      2029: ['02-13', '03-30', '11-06', '11-23'],
+      2030: ['03-05', '04-19', '11-05', '11-29'],
+    },
+    source: PROHIBITED,
+  },
+  {
+    // Confederate Memorial Day.
+    places: ['US-MS'],
+    fixed: [],
+    moving: { 2026: ['04-27'], 2027: ['04-26'], 2028: ['04-24'], 2029: ['04-30'], 2030: ['04-29'] },
+    source: PROHIBITED,
+  },
+  {
+    // Good Friday, election day.
+    places: ['US-PA'],
+    fixed: ['06-14'],
+    moving: {
+      2026: ['04-03', '11-03'],
+      2027: ['03-26', '11-02'],
+      2028: ['04-14', '11-07'],
+      2029: ['03-30', '11-06'],
+      2030: ['04-19', '11-05'],
+    },
+    source: PROHIBITED,
+  },
+  {
+    // Victory Day, election day.
+    places: ['US-RI'],
+    fixed: ['05-04'],
+    moving: {
+      2026: ['08-10', '11-03'],
+      2027: ['08-09', '11-02'],
+      2028: ['08-14', '11-07'],
+      2029: ['08-13', '11-06'],
+      2030: ['08-12', '11-05'],
+    },
+    source: PROHIBITED,
+  },
+  {
+    // Pioneer Day, observed on the Friday before if it is a Saturday.
+    places: ['US-UT'],
+    fixed: ['07-24'],
+    moving: { 2026: [], 2027: ['07-23'], 2028: [], 2029: [], 2030: [] },
+    source: PROHIBITED,
   },
 ];

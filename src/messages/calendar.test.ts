@@ -48,6 +48,39 @@ test('holidays that move with Easter lie where Easter puts them, in every year t
   }
 });
 
+/** The day of a month on which a weekday (0: Sunday) is for the n-th time; n = -1: for the last time. */
+function nth(year: number, month: number, weekday: number, n: number): string {
+  const days = Array.from({ length: 31 }, (_, i) => new Date(Date.UTC(year, month - 1, i + 1)));
+  const own = days.filter((day) => day.getUTCMonth() === month - 1 && day.getUTCDay() === weekday);
+  return (
+    own
+      .at(n > 0 ? n - 1 : n)
+      ?.toISOString()
+      .slice(5, 10) ?? ''
+  );
+}
+
+test('the holidays of states lie on the weekdays that their laws name', () => {
+  for (let year = 2026; year <= HOLIDAYS_UNTIL; year++) {
+    const at = (offset: number): string => dayText(easter(year) + offset).slice(5);
+    const dayAfter = (day: string, days: number): string =>
+      dayText(Date.parse(`${year}-${day}T00:00Z`) / DAY_MS + days).slice(5);
+    const election = dayAfter(nth(year, 11, 1, 1), 1);
+    const thanksgiving = nth(year, 11, 4, 4);
+    const wanted = {
+      'US-AL': [at(-47), nth(year, 4, 1, 4), nth(year, 6, 1, 1)],
+      'US-LA': [at(-47), at(-2), election, dayAfter(thanksgiving, 1)],
+      'US-MS': [nth(year, 4, 1, -1)],
+      'US-PA': [at(-2), election],
+      'US-RI': [nth(year, 8, 1, 2), election],
+    };
+    for (const [state, days] of Object.entries(wanted)) {
+      const own = HOLIDAYS.find(({ places }) => places.length === 1 && places[0] === state);
+      expect(own?.moving[year], `${state} ${year}`).toEqual(days);
+    }
+  }
+});
+
 test('the moving holidays of the next year are listed', () => {
   expect(HOLIDAYS_UNTIL).toBeGreaterThan(new Date().getUTCFullYear());
   for (const { moving, places } of HOLIDAYS) expect(Object.keys(moving).at(-1), places[0]).toBe(String(HOLIDAYS_UNTIL));
@@ -59,8 +92,8 @@ function isAllowed(place: string, zone: string, ms: number): boolean {
   if (!rule) return true;
   const { date, weekday, time } = clockOf(zone, ms);
   const isHoliday = (day: string): boolean => {
-    const own = HOLIDAYS.find(({ places }) => places.includes(place));
-    return [...(own?.fixed ?? []), ...(own?.moving[Number(day.slice(0, 4))] ?? [])].includes(day.slice(5));
+    const own = HOLIDAYS.filter(({ places }) => places.includes(place));
+    return own.some((one) => [...one.fixed, ...(one.moving[Number(day.slice(0, 4))] ?? [])].includes(day.slice(5)));
   };
   let hours: string | null = rule.weekdays;
   if (rule.eve !== undefined && isHoliday(dayText(Date.parse(date) / DAY_MS + 1))) hours = rule.eve;

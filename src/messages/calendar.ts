@@ -195,10 +195,10 @@ function lawOf(place: string, rule: CalendarRule): Limit {
 }
 
 function holidaysOf(place: string): (day: number) => boolean {
-  const own = HOLIDAYS.find(({ places }) => places.includes(place));
-  const fixed = new Set(own?.fixed);
+  const own = HOLIDAYS.filter(({ places }) => places.includes(place));
+  const fixed = new Set(own.flatMap((one) => one.fixed));
   const moving = new Set(
-    Object.entries(own?.moving ?? {}).flatMap(([year, days]) => days.map((day) => `${year}-${day}`)),
+    own.flatMap((one) => Object.entries(one.moving).flatMap(([year, days]) => days.map((day) => `${year}-${day}`))),
   );
   return (day) => {
     const date = new Date(day * DAY_MS).toISOString().slice(0, 10);

@@ -6,15 +6,18 @@ import { NUMBER_FAULTS, USER_ID_FORM } from '../core/phone.ts';
 import { channelName, instant, orNull, purposeSchema } from '../core/schema.ts';
 import { ENCODINGS } from './smart-encoding.ts';
 
+/** Whatever is not a name or an address: `readNumber` also reads marks and digits that copied numbers bring along. */
+const NUMBER_FORM = '[^A-Za-z@]{3,100}';
+
 export const PhoneNumber = Type.String({
-  pattern: '^[+0-9 ().-]{3,50}$',
+  pattern: `^${NUMBER_FORM}$`,
   description:
     'E.164: a plus sign (or 00), the country code and the number, 7 to 15 digits in all. A number without a country ' +
     'code is read as one of the default country of the account, and rejected (400) if the account has none.',
   'x-message': NUMBER_FAULTS.not_a_number,
 });
 export const WhatsappPerson = Type.String({
-  pattern: `^([+0-9 ().-]{3,50}|${USER_ID_FORM})$`,
+  pattern: `^(${NUMBER_FORM}|${USER_ID_FORM})$`,
   description:
     `A number as on other channels, or the user id of a person who shows none, as inbound messages contain it, for ` +
     'example US.13491208655302741918. Codes (AUTHENTICATION) and fallbacks need a number.',

@@ -208,6 +208,7 @@ describe('a template', () => {
     ['without its value', 132000, template('order_update', [], 'pt_PT')],
     ['with a value too many', 132000, template('hello', [body(text('x'))])],
     ['with an empty value', 132012, template('order_update', [body(text(''))], 'pt_PT')],
+    ['with a line break in a value', 100, template('order_update', [body(text('a\nb'))], 'pt_PT')],
     ['with a value that is too long', 132005, template('order_update', [body(text('x'.repeat(1024)))], 'pt_PT')],
     ['with values without names', 132012, template('named', [picture, body(text('a'), text('b')), suffix])],
     ['without the picture', 132012, template('named', [names, suffix])],

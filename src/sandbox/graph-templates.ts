@@ -428,6 +428,9 @@ function textsFault(
   const invalid = parameters.find((parameter) => textOf(parameter) === '');
   if (invalid !== undefined)
     return format(`${where}: each parameter must be a text, a currency or a date_time with a value`);
+  // As reported in netflie/whatsapp-cloud-api issue 201.
+  if (parameters.some((parameter) => /[\n\t]| {5}/.test(textOf(parameter))))
+    return wrong('Param text cannot have new-line/tab characters or more than 4 consecutive spaces');
   if (template.parameterFormat !== 'NAMED') return null;
   const names = parameters.map((parameter) => getText(parameter, 'parameter_name'));
   return variables.every((name) => names.includes(name))

@@ -41,8 +41,11 @@ export type ReadOptions = {
 
 type ReadSubmit = { readonly draft: Draft } | { readonly status: number };
 
-/** A client's own id of a message, as a C-octet string: our vendor's parameter for idempotent submits. */
-export const CLIENT_ID_TAG = 0x1400;
+/**
+ * A client's own id of a message, as a C-octet string: our vendor's parameter for idempotent submits. It is far from
+ * 0x1400, where carriers begin to count: in India 0x1400 has the same value in all messages of an entity.
+ */
+export const CLIENT_ID_TAG = 0x3fe0;
 const FIRST_VENDOR_TAG = 0x1400;
 const MAX_CLIENT_ID_LENGTH = 100;
 /** Maximum total of all parameters that are passed on: they are stored with the message. */

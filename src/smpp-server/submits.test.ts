@@ -168,6 +168,32 @@ test("a client's own id makes a repeated submit the same message, and other cont
   expect(second).toMatchObject({ messageId: first && 'messageId' in first ? first.messageId : '' });
 });
 
+test("messages with the same entity id of India's operators are messages of their own, and keep it", async () => {
+  const server = await startServer(database, { passedTags: new Set([0x1400]) });
+  const { systemId, password } = await newCredential(pool, accountId);
+  const client = await connectRaw(server.port);
+  const rest = { systemType: '', interfaceVersion: 0x34, addrTon: 0, addrNpi: 0, addressRange: '' };
+  client.send(encodePdu({ command: 'bind_transmitter', status: 0, sequence: 1, systemId, password, ...rest }));
+  await until('it is bound', () => client.received.length === 1);
+  const tlvs = new Map([[0x1400, cStringValue('1101')]]);
+  for (const [sequence, text] of [
+    [2, 'one'],
+    [3, 'two'],
+  ] as const) {
+    const message = { ...EMPTY_MESSAGE, source: 'ACME', destination: NUMBER, shortMessage: Buffer.from(text), tlvs };
+    client.send(encodePdu({ ...message, command: 'submit_sm', status: 0, sequence }));
+  }
+  await until('both get a response', () => client.received.length === 3);
+  const answers = client.received.slice(1);
+  expect(answers.map(({ status }) => status)).toEqual([0, 0]);
+  const ids = answers.map((answer) => ('messageId' in answer ? answer.messageId : ''));
+  const jobs = (await loadJobs(pool, [{ accountId, ids } as never])).flat().filter((job) => job !== undefined);
+  expect(jobs.map(({ messageId }) => messageId).sort()).toEqual([...ids].sort());
+  const settings = parseSmppSettings({ host: 'h', systemId: 's' });
+  const frames = jobs.flatMap((job) => encodeSubmission(job, settings, () => 0));
+  expect(frames.map((frame) => decodePdu(frame))).toMatchObject([{ tlvs }, { tlvs }]);
+});
+
 test('beyond its rate a client is throttled, and another one is not', async () => {
   const server = await startServer(database);
   const slow = await bindAs(server, await newCredential(pool, accountId, { tps: 3 }));

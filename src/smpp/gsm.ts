@@ -132,7 +132,7 @@ const UNREADABLE = '\ufffd';
 
 /**
  * Decodes unpacked octets. An unknown escape sequence yields the basic character of its code, and an escape at the end
- * yields nothing; octets above 0x7F, which the alphabet does not define, are read as Latin-1. Characters of a national
+ * yields nothing, two escapes a space; octets above 0x7F, which the alphabet does not define, are read as Latin-1. Characters of a national
  * language other than Turkish, Spanish and Portuguese are replaced by U+FFFD.
  */
 export function decodeGsm7(octets: Uint8Array, { single = NO_LANGUAGE, locking = NO_LANGUAGE }: Language = {}): string {
@@ -141,7 +141,8 @@ export function decodeGsm7(octets: Uint8Array, { single = NO_LANGUAGE, locking =
   const basicCharacter = (octet: number): string =>
     basic === undefined ? UNREADABLE : (basic.get(octet) ?? String.fromCharCode(octet));
   const extensionCharacter = (octet: number | undefined): string => {
-    if (octet === undefined || octet === ESCAPE) return '';
+    if (octet === undefined) return '';
+    if (octet === ESCAPE) return ' ';
     return extension === undefined ? UNREADABLE : (extension.get(octet) ?? basicCharacter(octet));
   };
   let text = '';

@@ -140,7 +140,7 @@ describe('decodeText', () => {
     ['GSM by default', '48656c6c6f201b65', 0x00, 'Hello €'],
     ['an unknown escape as its basic character', '411b41', 0x00, 'AA'],
     ['an escape at the end as nothing', '411b', 0x00, 'A'],
-    ['an escaped escape as nothing', '411b1b41', 0x00, 'AA'],
+    ['two escapes as a space, until a second table exists', '411b1b41', 0x00, 'A A'],
     ['a flash message', '41', 0xf0, 'A'],
     ['class 1 of the other group', '00', 0x11, '@'],
     ['ASCII', '4041', 0x01, '@A'],

@@ -232,6 +232,15 @@ test('a campaign fills the contact fields in its components, and nothing else', 
   expect(composeForCampaign(own, { city: 'Rome' })).toBeNull();
 });
 
+test('the values of contacts are put on one line, as WhatsApp requires', () => {
+  const own = template([{ type: 'BODY', text: 'To {{1}}.' }], { variables: ['address'] });
+  const sent = composeForCampaign(own, { address: 'Via Roma 1\r\n\t00100     Roma' });
+  expect(sent?.body).toBe('To Via Roma 1 00100 Roma.');
+  expect(JSON.stringify(sent?.content)).toContain('"text":"Via Roma 1 00100 Roma"');
+  const broken = [{ type: 'body', parameters: [{ type: 'text', text: 'a\nb' }] }];
+  expect(findComponentFaults(own, broken, 'components')).toMatchObject([{ field: 'components[0].parameters[0]' }]);
+});
+
 test('values with names are found by their names, and people read the text with them', () => {
   const named = template([{ type: 'BODY', text: 'Dear {{first_name}}, see {{thing}} today.' }], { named: true });
   const parameter = (name: string, text: string) => ({ type: 'text', parameter_name: name, text });

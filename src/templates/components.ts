@@ -5,6 +5,8 @@ import type { WhatsAppContent } from '../channels/carrier.ts';
 import {
   composeContent,
   composeText,
+  findTextFault,
+  inOneLine,
   placeholdersOf,
   type Sendable,
   type SentComponents,
@@ -51,13 +53,17 @@ export function composeComponents(
  * Returns the content and the readable text of a campaign's message from the values of the template's variables; null
  * when one is missing.
  */
-export function composeForCampaign(template: Sendable, values: Readonly<Record<string, string>>) {
-  const { variables, campaignComponents } = template;
-  if (!variables.every((entry) => values[entry] !== undefined)) return null;
+export function composeForCampaign(template: Sendable, given: Readonly<Record<string, string>>) {
+  const { channel, variables, campaignComponents } = template;
+  if (!variables.every((entry) => given[entry] !== undefined)) return null;
+  const values = channel === 'WHATSAPP' ? mapValues(given, inOneLine) : given;
   if (campaignComponents) return composeComponents(template, campaignComponents.map(filledWith(values)));
   const filling = { values: variables.map((entry) => values[entry] ?? '') };
   return { content: composeContent(template, filling), body: composeText(template, filling) };
 }
+
+const mapValues = (values: Readonly<Record<string, string>>, change: (value: string) => string) =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, change(value)]));
 
 /** Lists the contact fields in components, each once: `firstName|friend` for `{{firstName|friend}}`. */
 export function fieldsInComponents(components: SentComponents): string[] {
@@ -279,6 +285,8 @@ const checkText =
       type === 'text' ? getMember(parameter, 'text') : getMember(getMember(parameter, type), 'fallback_value');
     if (!['text', 'currency', 'date_time'].includes(type) || !isText(value))
       return 'must be a text that is not empty, a currency or a date_time with its fallback_value';
+    const fault = findTextFault(value);
+    if (fault !== null) return fault;
     if (names === null || names.includes(getText(parameter, 'parameter_name'))) return null;
     return `must have the parameter_name of a placeholder: ${names.join(', ')}`;
   };

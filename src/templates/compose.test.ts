@@ -150,6 +150,16 @@ test('values may be given by the names of the placeholders, and each missing one
   ]);
 });
 
+test.each(['two\nlines', 'a\ttab', 'five     spaces'])('a value that WhatsApp would refuse is named: %j', (value) => {
+  const order = template({ content: ORDER });
+  expect(fillTemplate(order, { variables: ['Ana', 'Bo', value, 'abc'] }).faults).toEqual([
+    { field: 'template.variables.2', message: 'must have no line breaks, tabs or more than four spaces in a row' },
+  ]);
+  expect(fillTemplate(order, { variables: ['Ana', 'Bo', 'four    spaces', 'abc'] }).faults).toEqual([]);
+  const card = template({ channel: 'RCS', content: { text: 'See {{x}}' } });
+  expect(fillTemplate(card, { variables: [value] }).faults).toEqual([]);
+});
+
 test('a list of values must have one value per placeholder', () => {
   const { faults } = fillTemplate(template({ content: ORDER }), { variables: ['Ana'] });
   expect(faults).toMatchObject([{ field: 'template.variables', message: expect.stringContaining('must be 4') }]);

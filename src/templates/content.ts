@@ -382,14 +382,25 @@ function valueFaults(
     return [
       { field: 'template.variables', message: `must be ${placeholders.length} (${names}), not ${values.length}` },
     ];
-  const missing = placeholders.filter(
-    (_, i) => values[i] === undefined || (channel === 'WHATSAPP' && values[i] === ''),
-  );
-  return missing.map(({ label }) => ({
-    field: `template.variables.${label}`,
-    message: 'is required and must not be empty',
-  }));
+  const faultOf = (value: string | undefined): string | null => {
+    if (value === undefined || (channel === 'WHATSAPP' && value === '')) return 'is required and must not be empty';
+    return channel === 'WHATSAPP' ? findTextFault(value) : null;
+  };
+  return placeholders.flatMap(({ label }, i) => {
+    const message = faultOf(values[i]);
+    return message === null ? [] : [{ field: `template.variables.${label}`, message }];
+  });
 }
+
+/** Matches what the network refuses in the texts of parameters: line breaks, tabs, more than four spaces in a row. */
+const BREAKS = /\s*[\n\r\t\v\f\u0085\u2028\u2029]\s*| {5,}/g;
+
+/** Returns the error of a parameter's text; null if the network takes it. */
+export const findTextFault = (text: string): string | null =>
+  text.search(BREAKS) === -1 ? null : 'must have no line breaks, tabs or more than four spaces in a row';
+
+/** Replaces what the network refuses in the values of contacts, which nobody can correct while a campaign is sent. */
+export const inOneLine = (text: string): string => text.replace(BREAKS, ' ');
 
 function headerFaults(template: Sendable, headerLink: string | undefined): FieldError[] {
   const media = template.channel === 'WHATSAPP' ? mediaOf(template) : null;

@@ -50,6 +50,17 @@ describe('a single send', () => {
     expect(takenTo('393331234567')).toEqual([{ source: 'Acme', destination: '393331234567', text: 'Hello', parts: 1 }]);
   });
 
+  test.each([
+    ['marks of direction', '\u202a+393331230001\u202c'],
+    ['full-width digits', '＋３９３３３１２３０００１'],
+    ['Arabic digits', '+٣٩٣٣٣١٢٣٠٠٠١'],
+    ['a line break', '+393331230001\n'],
+    ['the marks of a spreadsheet', '="+39 333 1230001"'],
+  ])('to a number that was copied with %s reaches it', async (_, phoneNumber) => {
+    const { messageId } = await program.client.send({ phoneNumber, message: 'Hello' });
+    expect(await program.client.status(messageId ?? '')).toMatchObject({ destination: '+393331230001' });
+  });
+
   test("in the message server's form does the same, with its placeholders replaced, under the client's own id", async () => {
     const { client } = program;
     const body = {
