@@ -43,6 +43,8 @@ import type { Lookups } from './messages/prepare.ts';
 import { createPriceList } from './money/pricing.ts';
 import type { NewAccount } from './operate/account-commands.ts';
 import { alertTasks } from './operate/alerts.ts';
+import { applyErasuresAtStart } from './operate/erasure-records.ts';
+import { eraseAgain } from './operate/erasures.ts';
 import { createProbes, registerGauges } from './probes.ts';
 import { ROUTING_CHANNEL } from './routing/connection-store.ts';
 import { type Costs, createCostList } from './routing/costs.ts';
@@ -103,6 +105,7 @@ async function open(
   { closers, stopping }: { closers: Closers; stopping: Stopping },
 ): Promise<Omit<Program, 'stop'>> {
   const { base: opened, embedded } = await openBase(config, closers, stopping);
+  await applyErasuresAtStart(opened, eraseAgain);
   const session = await openSession(opened);
   const sandbox = roles.sandbox ? await openSandbox(opened, session) : await warnSandboxNotRunning(opened);
   const apps = sandbox?.social.apps;

@@ -67,7 +67,8 @@ import { settleOutcomes } from './messages/settle.ts';
 import { simulationTasks } from './messages/simulation.ts';
 import { trafficTasks } from './messages/traffic.ts';
 import { alertTasks } from './operate/alerts.ts';
-import { personErasure } from './operate/erasures.ts';
+import { erasureRecordTasks } from './operate/erasure-records.ts';
+import { eraseAgain, personErasure } from './operate/erasures.ts';
 import { retentionTasks } from './operate/retention.ts';
 import { workerTasks } from './operate/workers.ts';
 import { carrierContext, secretOf } from './routing/connections.ts';
@@ -197,6 +198,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     ...partitionTasks(parts),
     ...socialTasks(parts),
     ...retentionTasks(parts),
+    ...erasureRecordTasks(parts, eraseAgain),
     ...sessionTasks(parts),
     ...secondFactorTasks(parts),
     ...singleSignOnTasks(parts),

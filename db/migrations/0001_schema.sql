@@ -555,6 +555,7 @@ COMMENT ON TABLE canned_answer IS 'facts';
 CREATE TABLE cell (
   only_row boolean DEFAULT true NOT NULL,
   number smallint NOT NULL,
+  erasures bigint DEFAULT 0 NOT NULL,
   CONSTRAINT cell_pkey PRIMARY KEY (only_row),
   CONSTRAINT cell_number_check CHECK (((number >= 0) AND (number <= 8190))),
   CONSTRAINT cell_only_row_check CHECK (only_row)
@@ -1197,6 +1198,7 @@ CREATE TABLE erasure (
   counts jsonb,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   done_at timestamp with time zone,
+  position bigint,
   CONSTRAINT erasure_pkey PRIMARY KEY (account_id, id)
 );
 

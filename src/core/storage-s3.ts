@@ -6,6 +6,7 @@ import {
   CreateMultipartUploadCommand,
   GetObjectCommand,
   S3Client,
+  S3ServiceException,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { S3Driver } from 'flydrive/drivers/s3';
@@ -55,7 +56,12 @@ export function createS3Storage(settings: S3Settings): Storage {
       if (!(await driver.exists(keyOf(key)))) return undefined;
       return { sizeBytes: (await driver.getMetaData(keyOf(key))).contentLength };
     },
-    exists: (key) => driver.exists(keyOf(key)),
+    // A file that does not exist is forbidden to a key that may not list the bucket.
+    exists: (key) =>
+      driver.exists(keyOf(key)).catch((error: unknown) => {
+        if (error instanceof S3ServiceException && error.$metadata.httpStatusCode === 403) return false;
+        throw error;
+      }),
     delete: (key) => driver.delete(keyOf(key)),
     close: async () => client.destroy(),
   };

@@ -1,14 +1,19 @@
+import { rm } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { actor, draft, freeOver } from '../../test/support/drafts.ts';
 import { openTestInbox, type TestInbox } from '../../test/support/http/inbox.ts';
 import { serveRoutes } from '../../test/support/http/routes.ts';
 import { runJobs } from '../../test/support/jobs.ts';
 import type { App } from '../core/http/app.ts';
-import { many, one, raw, sql } from '../core/db/query.ts';
+import { ensureCell } from '../core/db/migrate.ts';
+import { exec, many, one, raw, sql } from '../core/db/query.ts';
 import { createWaker } from '../dispatch/pump.ts';
 import { type Accept, createAccept } from '../messages/accept.ts';
 import { createPersonHash } from '../messages/erased.ts';
-import { erasureRoutes, personErasure } from './erasures.ts';
+import { createLocalStorage } from '../core/storage.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { applyErasureRecords } from './erasure-records.ts';
+import { eraseAgain, erasureRoutes, personErasure } from './erasures.ts';
 
 const PG = '/api/partner-gateway/v1';
 const ZOE = '+393331234567';
@@ -18,9 +23,12 @@ const TRACES = ['3331234567', 'Quillfeather', 'zanzibar', Buffer.from('zanzibar'
 let inbox: TestInbox;
 let app: App;
 let accept: Accept;
+const folder = await temporaryFolder('heliograph-erasures-');
+const storage = createLocalStorage(folder);
 beforeAll(async () => {
   inbox = await openTestInbox();
   const { pool } = inbox.database;
+  await ensureCell(pool, 0);
   app = serveRoutes([erasureRoutes], inbox.deps);
   const tables = { ...freeOver(() => [1]), hashOfPerson: createPersonHash(inbox.deps.secretKey) };
   accept = createAccept({ pool, tables, waker: { ...createWaker(pool), wake: () => undefined }, recentMessages: null });
@@ -28,6 +36,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await app.close();
   await inbox[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true });
 });
 
 async function call(on: App, method: 'GET' | 'POST' | 'PUT', path: string, body?: object) {
@@ -50,7 +59,7 @@ const send = async (destination: string, accountId = inbox.account.accountId) =>
 async function erase(body: object) {
   const { pool } = inbox.database;
   const { erasureId } = (await call(app, 'POST', '/privacy/erasures', body)).body;
-  await runJobs(pool, personErasure.using({ pool, secretKey: inbox.deps.secretKey }));
+  await runJobs(pool, personErasure.using({ pool, secretKey: inbox.deps.secretKey, storage }));
   return (await call(app, 'GET', `/privacy/erasures/${erasureId}`)).body;
 }
 
@@ -114,6 +123,33 @@ test('an erased person is in no table, is not written to again, and others are u
   );
   expect(new Set(waiting)).toEqual(new Set([OTHER]));
   expect((await erase({ to: ZOE })).counts).toEqual({});
+});
+
+test('a database that is restored to before an erasure erases the person again, and writes to them at no time', async () => {
+  const { pool } = inbox.database;
+  const YAN = '+393331234569';
+  const come = async () => {
+    const contact = { phoneNumber: YAN, fullName: 'Yan Bellweather', email: 'yan@bellweather.example' };
+    expect((await call(inbox.app, 'POST', '/contacts', contact)).status).toBe(201);
+    expect(await send(YAN)).toBe('accepted');
+    await inbox.write('It is Yan', { from: YAN.slice(1) });
+  };
+  await come();
+  const { erasureId } = await erase({ to: YAN });
+  // What a backup from before the erasure restores.
+  await exec(pool, sql`DELETE FROM erased_person`);
+  await exec(pool, sql`DELETE FROM erasure`);
+  await exec(pool, sql`UPDATE cell SET erasures = 0`);
+  await come();
+  expect(await applyErasureRecords({ pool, storage }, eraseAgain)).toBe(true);
+  expect(await send(YAN)).toBe('opted_out');
+  await runJobs(pool, personErasure.using({ pool, secretKey: inbox.deps.secretKey, storage }));
+  expect(await search(['3331234569', 'Bellweather'])).toEqual({});
+  expect((await call(app, 'GET', `/privacy/erasures/${erasureId}`)).body).toMatchObject({
+    state: 'DONE',
+    counts: { contact: 1, conversation: 1, message: 1 },
+  });
+  expect(await applyErasureRecords({ pool, storage }, eraseAgain)).toBe(false);
 });
 
 test.each([[{}], [{ to: ZOE, contactId: 1 }], [{ to: 'nobody' }]])('%j is rejected', async (body) => {

@@ -1,9 +1,8 @@
 import type { Pool } from 'pg';
 import { type Static, Type } from 'typebox';
-import { updateHasOptOuts } from '../accounts/accounts.ts';
 import { recordAudit } from '../accounts/audit.ts';
 import type { Actor } from '../core/actor.ts';
-import { as, columns, type Db, exec, many, maybeOne, type RowOf, sql } from '../core/db/query.ts';
+import { as, columns, type Db, exec, join, many, maybeOne, raw, type RowOf, type Sql, sql } from '../core/db/query.ts';
 import { setStatementTimeoutMinutes, tenant, transaction } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
 import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
@@ -14,12 +13,14 @@ import { job } from '../core/jobs.ts';
 import { isUserId, MAX_USER_ID_LENGTH, NUMBER_FAULTS, personOf, readNumber } from '../core/phone.ts';
 import { id as idSchema, instant, orNull } from '../core/schema.ts';
 import type { SecretKey } from '../core/secrets.ts';
+import type { Storage } from '../core/storage.ts';
 import { SECOND_MS } from '../core/time.ts';
 import { findContact } from '../contacts/store.ts';
 import { cancelMessages } from '../messages/cancellation.ts';
-import { createPersonHash, insertErased } from '../messages/erased.ts';
+import { createPersonHash, type HashOfPerson } from '../messages/erased.ts';
 import { publishFacts } from '../webhooks/outbox.ts';
 import { erasePerson } from './erase-person.ts';
+import { type ErasureRecord, recordErasure } from './erasure-records.ts';
 
 const ErasureIn = Type.Object({
   to: Type.Optional(
@@ -116,8 +117,16 @@ async function phoneNumberOf(tx: Db, accountId: number, contactId: number): Prom
   return contact.phoneNumber;
 }
 
-type Erasure = { readonly erasureId: string; readonly dryRun: boolean; readonly addresses: readonly string[] };
-export type ErasureDeps = { readonly pool: Pool; readonly secretKey: SecretKey };
+/** `hashes` (hex): an erasure after the backup of a restored database, whose person has to be found by them. */
+type Erasure = { readonly erasureId: string; readonly dryRun: boolean } & (
+  | { readonly addresses: readonly string[] }
+  | { readonly hashes: readonly string[] }
+);
+type ErasureDeps = {
+  readonly pool: Pool;
+  readonly secretKey: SecretKey;
+  readonly storage: Pick<Storage, 'put' | 'get' | 'exists'>;
+};
 
 /** Wait for messages that a carrier is taking right now. */
 const IN_FLIGHT_MS = 5 * SECOND_MS;
@@ -132,14 +141,14 @@ const MAX_MINUTES = 30;
 export const personErasure = job<Erasure, ErasureDeps>(
   'person.erasure',
   { concurrency: 1 },
-  async ({ pool, secretKey }, { accountId, payload: { erasureId, dryRun, addresses }, tries, end }) => {
+  async ({ pool, secretKey, storage }, { accountId, payload, tries, end }) => {
+    const { erasureId, dryRun } = payload;
     const hashOf = createPersonHash(secretKey);
+    const addresses =
+      'addresses' in payload ? payload.addresses : await findAddresses(pool, hashOf, { accountId, ...payload });
     if (!dryRun) {
-      const hashes = addresses.map((phoneNumber) => ({ accountId, hash: hashOf({ accountId, phoneNumber }) }));
-      await transaction(pool, async (tx) => {
-        await insertErased(tx, hashes);
-        await updateHasOptOuts(tx, { accountIds: [accountId] });
-      });
+      const hashes = addresses.map((phoneNumber) => hashOf({ accountId, phoneNumber }).toString('hex'));
+      await transaction(pool, (tx) => recordErasure(tx, storage, { accountId, erasureId, hashes }, eraseAgain));
       const isInFlight = await hasMessageInFlight(pool, { accountId, addresses });
       if (isInFlight && tries < MAX_WAITS) return { kind: 'retry', inMs: IN_FLIGHT_MS };
     }
@@ -157,6 +166,53 @@ export const personErasure = job<Erasure, ErasureDeps>(
     return undefined;
   },
 );
+
+/** Queues an erasure that a restored database did not know. */
+export const eraseAgain = (tx: Db, { accountId, erasureId, hashes }: ErasureRecord): Promise<void> =>
+  personErasure.add(tx, { accountId, key: null, payload: { erasureId, dryRun: false, hashes } });
+
+/** Number of addresses that are in memory at a time. */
+const ADDRESSES_PER_FETCH = 10_000;
+
+/** Finds those of the addresses that an account has stored whose hashes are given. */
+function findAddresses(
+  pool: Pool,
+  hashOf: HashOfPerson,
+  { accountId, hashes }: { readonly accountId: number; readonly hashes: readonly string[] },
+): Promise<string[]> {
+  const wanted = new Set(hashes);
+  return transaction(pool, async (tx) => {
+    await setStatementTimeoutMinutes(tx, MAX_MINUTES);
+    await declareAddresses(tx, { accountId });
+    const found: string[] = [];
+    for (;;) {
+      const rows = await many<{ address: string }>(tx, raw(`FETCH ${ADDRESSES_PER_FETCH} FROM addresses`));
+      if (rows.length === 0) return found;
+      found.push(
+        ...rows.flatMap(({ address }) =>
+          wanted.has(hashOf({ accountId, phoneNumber: address }).toString('hex')) ? [address] : [],
+        ),
+      );
+    }
+  });
+}
+
+/** Opens a cursor over the addresses of all persons that an account has stored anything about. */
+const declareAddresses = (tx: Db, { accountId }: { readonly accountId: number }): Promise<number> => {
+  const of = (table: Sql, address: Sql): Sql => sql`SELECT ${address} FROM ${table} WHERE account_id = ${accountId}`;
+  const sources = [
+    of(sql`message`, sql`person_of(destination)`),
+    of(sql`inbound_message`, sql`person_of(CASE WHEN source ~ '^[0-9]+$' THEN '+' || source ELSE source END)`),
+    of(sql`campaign_recipient`, sql`person_of(destination)`),
+    of(sql`person_alias`, sql`person`),
+    of(sql`person_alias`, sql`alias`),
+    ...[sql`contact`, sql`conversation`, sql`consent`, sql`consent_change`, sql`verification`, sql`verify_number`].map(
+      (table) => of(table, sql`person`),
+    ),
+  ];
+  return exec(tx, sql`DECLARE addresses CURSOR FOR SELECT p AS address FROM (${join(sources, ' UNION ')}) AS a (p)
+      WHERE p IS NOT NULL AND p <> ''`);
+};
 
 const UNDO = new Error('a dry run is undone');
 
