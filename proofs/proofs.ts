@@ -5,6 +5,7 @@ import { crashExpress, crashExpressPostgres } from './crash/express.ts';
 import { crash, crashHttp, crashPostgres } from './crash/index.ts';
 import { resubmit } from './crash/resubmit.ts';
 import { crashOfCustomers } from './customers/crash.ts';
+import { erase } from './erase.ts';
 import { failover } from './failover.ts';
 import { fair } from './fair.ts';
 import { fallback } from './fallback/index.ts';
@@ -41,6 +42,7 @@ export const PROOFS: Readonly<Record<string, Proof>> = {
   fallback,
   fair,
   restore,
+  erase,
   malformed,
   tenants,
   'tenants --app-only': tenantsAppOnly,

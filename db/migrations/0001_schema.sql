@@ -1923,6 +1923,7 @@ CREATE TABLE message_part (
   status smallint NOT NULL,
   done_at timestamp with time zone,
   receipt_text text,
+  erased boolean,
   CONSTRAINT message_part_pkey PRIMARY KEY (account_id, message_id, part)
 ) PARTITION BY RANGE (message_id);
 
@@ -1953,6 +1954,7 @@ CREATE TABLE message_state (
   channel smallint DEFAULT 1 NOT NULL,
   read_at timestamp with time zone,
   credit_returned boolean DEFAULT false NOT NULL,
+  erased boolean,
   CONSTRAINT message_state_pkey PRIMARY KEY (account_id, id)
 ) PARTITION BY RANGE (id);
 

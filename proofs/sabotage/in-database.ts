@@ -64,6 +64,11 @@ export const QUEUE_STAYS = `
   CREATE CONSTRAINT TRIGGER fault AFTER INSERT ON dispatch_chunk DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
     WHEN (current_setting('application_name') = 'heliograph account copy') EXECUTE FUNCTION fault();`;
 
+/** An erasure does not reach what people wrote, as if a new table had been forgotten. */
+export const CONVERSATIONS_STAY = `
+  CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN RETURN NULL; END $$;
+  CREATE TRIGGER fault BEFORE DELETE ON inbox_message FOR EACH ROW EXECUTE FUNCTION keep();`;
+
 /** All accounts have one redirect URI for single sign-on, so that a response may come from the provider of any. */
 export const ONE_REDIRECT_URI = changing('account', "NEW.sign_on_token := repeat('0', 64);");
 

@@ -130,6 +130,8 @@ type CarrierIdHit = [
   accountId: number,
   id: string,
   part: number | null,
+  /** True: its content was erased. */
+  erased: boolean | null,
 ];
 
 /** A bare carrier id to look for; `exact` is the only spelling that fits, or null when any does. */
@@ -158,12 +160,12 @@ export async function listByCarrierIds(
     db,
     sql`WITH u AS (
           SELECT ids.bare, ids.exact, ids.n FROM ${rowsOf(request.carrierIds, CARRIER_ID_FIELDS)} AS ids)
-        SELECT u.n, s.account_id, s.id, NULL::smallint FROM u
+        SELECT u.n, s.account_id, s.id, NULL::smallint, s.erased FROM u
         JOIN message_state s ON ${BARE(sql`s.carrier_id`)} = u.bare AND s.carrier_id = coalesce(u.exact, s.carrier_id)
         WHERE s.connection_id = ${request.connectionId} AND ${BARE(sql`s.carrier_id`)} = ANY (ARRAY(SELECT bare FROM u))
           AND s.id BETWEEN ${request.firstId} AND ${request.lastId}
         UNION ALL
-        SELECT u.n, p.account_id, p.message_id, p.part FROM u
+        SELECT u.n, p.account_id, p.message_id, p.part, p.erased FROM u
         JOIN message_part p ON ${BARE(sql`p.carrier_id`)} = u.bare AND p.carrier_id = coalesce(u.exact, p.carrier_id)
         WHERE p.connection_id = ${request.connectionId} AND ${BARE(sql`p.carrier_id`)} = ANY (ARRAY(SELECT bare FROM u))
           AND p.message_id BETWEEN ${request.firstId} AND ${request.lastId}`,

@@ -23,6 +23,8 @@ type Hit = {
   readonly accountId: number;
   readonly messageId: string;
   readonly part: number | null;
+  /** True if the content of the message was erased, which receipts quote. */
+  readonly erased?: boolean;
   /** The place of the spelling in the search: two parts under one have one id. */
   readonly spelling?: number;
 };
@@ -60,8 +62,11 @@ async function matchBy(
   const idLists = receipts.map(({ carrierIds }) => carrierIds.flatMap(spell));
   const hits: Hit[][] = idLists.map(() => []);
   const listOf = idLists.flatMap((ids, i) => ids.map(() => i));
-  for (const [n, accountId, messageId, part] of await listByCarrierIds(db, { ...range, carrierIds: idLists.flat() }))
-    hits[listOf[n] ?? 0]?.push({ kind: 'hit', accountId, messageId, part, spelling: n });
+  for (const [n, accountId, messageId, part, erased] of await listByCarrierIds(db, {
+    ...range,
+    carrierIds: idLists.flat(),
+  }))
+    hits[listOf[n] ?? 0]?.push({ kind: 'hit', accountId, messageId, part, spelling: n, ...(erased && { erased }) });
   const matches = hits.map(combineAll);
   const contested = hits.flatMap((some, i) => (matches[i] === AMBIGUOUS ? some : []));
   if (contested.length === 0) return matches;

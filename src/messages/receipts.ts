@@ -318,7 +318,9 @@ async function matchWithUnknowns(
 function addMatch<A extends Arrived>(arrived: A, found: Match, result: Matched<A>): void {
   if (found.kind !== 'hit') return void result.rest.push({ arrived, reason: found.kind });
   const { accountId, messageId, part } = found;
-  const { connectionId, receivedAt, receipt } = arrived;
+  const { connectionId, receivedAt } = arrived;
+  // Most carriers quote the beginning of the text.
+  const receipt = found.erased ? { ...arrived.receipt, raw: '' } : arrived.receipt;
   result.found.push(arrived);
   result.receipts.push({ accountId, messageId, part, connectionId, receivedAt, receipt });
 }

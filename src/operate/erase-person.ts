@@ -2,6 +2,7 @@ import { claimBook, updateContactCount } from '../contacts/limits.ts';
 import { removeFromAllLists } from '../contacts/list-members.ts';
 import { as, columns, type Db, exec, many, plainArray, type Sql, sql, textArray } from '../core/db/query.ts';
 import { insertRemovals } from '../core/storage.ts';
+import { exportJob } from '../exports/make.ts';
 import { claimInboxes } from '../inbox/store.ts';
 
 /** A person with all their addresses: numbers in E.164 and user ids. */
@@ -39,12 +40,12 @@ export async function erasePerson(tx: Db, person: Person): Promise<Readonly<Reco
     await updateContactCount(tx, { accountId, by: -contactIds.length });
   }
   counts['media'] = await eraseMedia(tx, found);
+  counts['export'] = await eraseExports(tx, person);
   for (const [table, statement] of statementsFor(found)) {
     const rows = await exec(tx, statement);
     if (rows > 0) counts[table] = (counts[table] ?? 0) + rows;
   }
-  if (counts['media'] === 0) delete counts['media'];
-  return counts;
+  return Object.fromEntries(Object.entries(counts).filter(([, rows]) => rows > 0));
 }
 
 const ID = columns({ id: as<string>('id') });
@@ -95,6 +96,33 @@ async function eraseMedia(tx: Db, { accountId, inboundIds }: Found): Promise<num
   return gone.length;
 }
 
+/** Ends the exports of the account, whose files may contain the person: they can be made again. */
+async function eraseExports(tx: Db, { accountId }: Person): Promise<number> {
+  const gone = await many<{ fileKey: string }>(
+    tx,
+    sql`WITH ended AS (
+          SELECT id, file_key FROM export WHERE account_id = ${accountId} AND file_key IS NOT NULL FOR UPDATE)
+        UPDATE export e SET status = 'EXPIRED', expires_at = least(e.expires_at, now()), file_key = NULL FROM ended
+        WHERE e.account_id = ${accountId} AND e.id = ended.id RETURNING ended.file_key AS "fileKey"`,
+  );
+  await insertRemovals(tx, { accountId, keys: gone.map(({ fileKey }) => fileKey), afterSeconds: 0 });
+  // Those in progress began before the erasure: a new job ends them.
+  const pending = await many<{ id: string }>(
+    tx,
+    sql`SELECT id FROM export WHERE account_id = ${accountId} AND status = 'PENDING'`,
+  );
+  await exportJob.add(tx, ...pending.map(({ id }) => ({ accountId, key: id, payload: { exportId: id } })));
+  return gone.length;
+}
+
+/**
+ * Beginnings of the names of erased recipients, who have or have no message yet: messages are created in the order of
+ * the numbers, so these come before and after all of them.
+ */
+const [MADE, UNMADE] = ['(erased) ', 'erased '];
+/** A contact that does not exist: its recipient is skipped, as one is whose contact was deleted. */
+const NO_CONTACT = 0;
+
 /** Lists the statements that erase what was found, by the table that they change. */
 function statementsFor(found: Found): readonly (readonly [table: string, statement: Sql])[] {
   const { accountId } = found;
@@ -106,6 +134,11 @@ function statementsFor(found: Found): readonly (readonly [table: string, stateme
   const contacts = sql`ANY(${plainArray(found.contactIds)}::bigint[])`;
   const own = sql`account_id = ${accountId}`;
   const persons = sql`ANY(ARRAY(SELECT person_of(f) FROM unnest(${textArray(found.forms)}::text[]) AS f))`;
+  /** The number of a campaign that is next to one of the person: a place in its order. */
+  const neighbour = (number: Sql, side: 'before' | 'after'): Sql => sql`coalesce((
+    SELECT ${side === 'before' ? sql`max(n.destination)` : sql`min(n.destination)`} FROM campaign_recipient n
+    WHERE n.account_id = ${accountId} AND n.campaign_id = l.campaign_id
+      AND ${side === 'before' ? sql`n.destination < ${number}` : sql`n.destination > ${number}`}), '')`;
   const holds = (column: Sql): Sql =>
     sql`EXISTS (SELECT FROM unnest(${textArray(found.traces)}::text[]) AS t WHERE position(t IN ${column}) > 0)`;
   const isTheirs = (number: Sql): Sql => sql`regexp_replace(${number}, '[^0-9A-Za-z.]', '', 'g') = ${written}`;
@@ -117,11 +150,13 @@ function statementsFor(found: Found): readonly (readonly [table: string, stateme
     ],
     [
       'message_state',
-      sql`UPDATE message_state SET error_text = NULL, receipt_text = NULL
-          WHERE ${own} AND id = ${messages} AND (error_text IS NOT NULL OR receipt_text IS NOT NULL)`,
+      sql`UPDATE message_state SET error_text = NULL, receipt_text = NULL, erased = true WHERE ${own} AND id = ${messages}`,
     ],
     ['message_event', sql`DELETE FROM message_event WHERE ${own} AND message_id = ${messages}`],
-    ['message_part', sql`UPDATE message_part SET receipt_text = NULL WHERE ${own} AND message_id = ${messages}`],
+    [
+      'message_part',
+      sql`UPDATE message_part SET receipt_text = NULL, erased = true WHERE ${own} AND message_id = ${messages}`,
+    ],
     ['message_fallback', sql`DELETE FROM message_fallback WHERE ${own} AND message_id = ${messages}`],
     ['client_message_id', sql`DELETE FROM client_message_id WHERE ${own} AND message_id = ${messages}`],
     ['unknown_outcome', sql`UPDATE unknown_outcome SET destination = '' WHERE ${own} AND message_id = ${messages}`],
@@ -140,8 +175,35 @@ function statementsFor(found: Found): readonly (readonly [table: string, stateme
     ['contact', sql`DELETE FROM contact WHERE ${own} AND id = ${contacts}`],
     [
       'campaign_recipient',
-      sql`UPDATE campaign_recipient SET destination = 'erased ' || gen_random_uuid(), contact_id = NULL
+      sql`UPDATE campaign_recipient r
+          SET (destination, contact_id) = (
+            SELECT CASE WHEN count(*) = 0 THEN ${MADE} ELSE ${UNMADE} END || gen_random_uuid(),
+              CASE WHEN count(*) > 0 THEN ${NO_CONTACT}::bigint END
+            FROM campaign_lane l
+            WHERE l.account_id = ${accountId} AND l.campaign_id = r.campaign_id AND l.country = r.country AND NOT l.done
+              AND r.destination > l.fed_to)
           WHERE ${own} AND destination = ${forms}`,
+    ],
+    [
+      'campaign_lane',
+      sql`UPDATE campaign_lane l SET fed_to = ${neighbour(sql`l.fed_to`, 'before')} WHERE ${own} AND fed_to = ${forms}`,
+    ],
+    [
+      'campaign_run',
+      sql`UPDATE campaign_run l SET expanded_to = ${neighbour(sql`l.expanded_to`, 'before')} WHERE ${own} AND expanded_to = ${forms}`,
+    ],
+    [
+      'campaign_batch',
+      sql`UPDATE campaign_batch l
+          SET first_destination = CASE WHEN first_destination = ${forms}
+                THEN ${neighbour(sql`l.first_destination`, 'after')} ELSE first_destination END,
+            last_destination = CASE WHEN last_destination = ${forms}
+              THEN ${neighbour(sql`l.last_destination`, 'before')} ELSE last_destination END
+          WHERE ${own} AND (first_destination = ${forms} OR last_destination = ${forms})`,
+    ],
+    [
+      'campaign_fallback',
+      sql`UPDATE campaign_fallback SET destination = ${MADE} || gen_random_uuid() WHERE ${own} AND destination = ${forms}`,
     ],
     [
       'campaign',
@@ -194,8 +256,6 @@ function statementsFor(found: Found): readonly (readonly [table: string, stateme
             detail = CASE WHEN ${holds(sql`detail::text`)} THEN '{}' ELSE detail END
           WHERE ${own} AND (${holds(sql`subject`)} OR ${holds(sql`detail::text`)})`,
     ],
-    // Files that may hold the person: they can be made again.
-    ['export', sql`UPDATE export SET expires_at = now() WHERE ${own} AND status = 'COMPLETED' AND expires_at > now()`],
     ['contact_upload_part', sql`DELETE FROM contact_upload_part WHERE ${own}`],
     ['contact_upload', sql`DELETE FROM contact_upload WHERE ${own}`],
     ['receipt_unmatched', sql`DELETE FROM receipt_unmatched WHERE ${holds(sql`receipt::text`)}`],

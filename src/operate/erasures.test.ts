@@ -55,11 +55,18 @@ const send = async (destination: string, accountId = inbox.account.accountId) =>
   return verdict.kind === 'refused' ? verdict.refusal : verdict.kind;
 };
 
+/** Runs erasures to their end, without the wait between their steps. */
+async function runErasures(): Promise<void> {
+  const { pool } = inbox.database;
+  const kind = personErasure.using({ pool, secretKey: inbox.deps.secretKey, storage });
+  while ((await runJobs(pool, kind)) > 0)
+    await exec(pool, sql`UPDATE job SET run_at = now() WHERE kind = 'person.erasure'`);
+}
+
 /** Erases a person, and returns the end of it. */
 async function erase(body: object) {
-  const { pool } = inbox.database;
   const { erasureId } = (await call(app, 'POST', '/privacy/erasures', body)).body;
-  await runJobs(pool, personErasure.using({ pool, secretKey: inbox.deps.secretKey, storage }));
+  await runErasures();
   return (await call(app, 'GET', `/privacy/erasures/${erasureId}`)).body;
 }
 
@@ -143,7 +150,7 @@ test('a database that is restored to before an erasure erases the person again, 
   await come();
   expect(await applyErasureRecords({ pool, storage }, eraseAgain)).toBe(true);
   expect(await send(YAN)).toBe('opted_out');
-  await runJobs(pool, personErasure.using({ pool, secretKey: inbox.deps.secretKey, storage }));
+  await runErasures();
   expect(await search(['3331234569', 'Bellweather'])).toEqual({});
   expect((await call(app, 'GET', `/privacy/erasures/${erasureId}`)).body).toMatchObject({
     state: 'DONE',

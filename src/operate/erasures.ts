@@ -128,6 +128,8 @@ type ErasureDeps = {
   readonly storage: Pick<Storage, 'put' | 'get' | 'exists'>;
 };
 
+/** Requests that were decided before the person was blocked are committed by then. */
+const DECIDED_MS = 2 * SECOND_MS;
 /** Wait for messages that a carrier is taking right now. */
 const IN_FLIGHT_MS = 5 * SECOND_MS;
 /** After an hour, a message without an outcome is one that a crash has lost. */
@@ -149,6 +151,7 @@ export const personErasure = job<Erasure, ErasureDeps>(
     if (!dryRun) {
       const hashes = addresses.map((phoneNumber) => hashOf({ accountId, phoneNumber }).toString('hex'));
       await transaction(pool, (tx) => recordErasure(tx, storage, { accountId, erasureId, hashes }, eraseAgain));
+      if (tries === 1) return { kind: 'retry', inMs: DECIDED_MS };
       const isInFlight = await hasMessageInFlight(pool, { accountId, addresses });
       if (isInFlight && tries < MAX_WAITS) return { kind: 'retry', inMs: IN_FLIGHT_MS };
     }
@@ -210,8 +213,11 @@ const declareAddresses = (tx: Db, { accountId }: { readonly accountId: number })
       (table) => of(table, sql`person`),
     ),
   ];
-  return exec(tx, sql`DECLARE addresses CURSOR FOR SELECT p AS address FROM (${join(sources, ' UNION ')}) AS a (p)
-      WHERE p IS NOT NULL AND p <> ''`);
+  return exec(
+    tx,
+    sql`DECLARE addresses CURSOR FOR SELECT p AS address FROM (${join(sources, ' UNION ')}) AS a (p)
+      WHERE p IS NOT NULL AND p <> ''`,
+  );
 };
 
 const UNDO = new Error('a dry run is undone');
