@@ -36,6 +36,8 @@ const IDLE = [
   'heliograph_alert_notices_waiting 0',
   expect.stringMatching(/^heliograph_alerts_evaluated_seconds \d/),
   'heliograph_lookup_budgets_used_up 0',
+  'heliograph_opt_out_wishes 0',
+  'heliograph_opt_out_wishes_oldest_seconds 0',
   'heliograph_mails_dropped 0',
 ];
 

@@ -11,6 +11,7 @@ import { countDropped } from './core/mail.ts';
 import { loadSecretKey } from './core/secrets.ts';
 import { countLost } from './dispatch/claims.ts';
 import { listQueueDepths } from './dispatch/store.ts';
+import { countUndecided } from './messages/suspected.ts';
 import { listBillingGaps } from './messages/network-billing.ts';
 import { countUnmatched } from './messages/receipt-store.ts';
 import { findGuardStatus } from './messages/restore-guard.ts';
@@ -128,6 +129,22 @@ export function registerGauges(registry: Registry, pool: Pool): void {
     registers: [registry],
     async collect() {
       this.set(await countUsedUp(pool));
+    },
+  });
+  new Gauge({
+    name: 'heliograph_opt_out_wishes',
+    help: 'Messages that probably ask for no more messages and wait for a decision',
+    registers: [registry],
+    async collect() {
+      this.set((await countUndecided(pool)).count);
+    },
+  });
+  new Gauge({
+    name: 'heliograph_opt_out_wishes_oldest_seconds',
+    help: 'Age of the oldest message that probably asks for no more messages and waits for a decision',
+    registers: [registry],
+    async collect() {
+      this.set((await countUndecided(pool)).oldestSeconds);
     },
   });
   new Gauge({

@@ -3,7 +3,7 @@ import { updateHasOptOuts } from '../accounts/accounts.ts';
 import { type Author, recordAudit } from '../accounts/audit.ts';
 import type { Channel } from '../core/channels.ts';
 import { bigint, boolean, insertRows, text, uuid } from '../core/db/columns.ts';
-import { as, columns, type Db, many, type RowOf, sql } from '../core/db/query.ts';
+import { as, columns, type Db, many, one, type RowOf, sql } from '../core/db/query.ts';
 import { tenant } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
 import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
@@ -170,6 +170,30 @@ const listOpen = (db: Db, { accountId }: { accountId: number }): Promise<OpenRow
         LEFT JOIN inbox_message t ON t.account_id = ${accountId} AND t.id = s.id
         WHERE s.account_id = ${accountId} AND s.decided_at IS NULL AND NOT s.is_alias
         ORDER BY s.since LIMIT ${MAX_LISTED}`,
+  );
+
+const UNDECIDED = columns({
+  subject: as<string>('a.name'),
+  subjectId: as<number>('a.id'),
+  count: as<number>('count(*)::int'),
+  since: as<Date>('min(s.since)'),
+});
+
+/** Lists up to 20 accounts whose users have not decided about wishes for more than `days`. */
+export const listUndecided = (db: Db, { days }: { readonly days: number }): Promise<RowOf<typeof UNDECIDED>[]> =>
+  many(
+    db,
+    sql`SELECT ${UNDECIDED} FROM suspected_opt_out s JOIN account a ON a.id = s.account_id AND a.status = 'active'
+        WHERE s.decided_at IS NULL AND NOT s.is_alias AND s.since < now() - ${days} * interval '1 day'
+        GROUP BY a.id, a.name ORDER BY min(s.since), a.id LIMIT 20`,
+  );
+
+/** Counts the wishes of all accounts that wait for a decision, and returns the age of the oldest in seconds. */
+export const countUndecided = (db: Db): Promise<{ count: number; oldestSeconds: number }> =>
+  one(
+    db,
+    sql`SELECT count(*)::int AS count, coalesce(extract(epoch FROM now() - min(since)), 0)::int AS "oldestSeconds"
+        FROM suspected_opt_out WHERE decided_at IS NULL AND NOT is_alias`,
   );
 
 const DECIDED = columns({

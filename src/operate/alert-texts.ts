@@ -47,6 +47,8 @@ const EN: Texts['kinds'] = {
   verify_cost_cap: ({ subject }) => `Codes of ${subject} have reached their cost cap`,
   verify_conversion_drop: ({ subject, count, compared }) =>
     `${count} % of the codes of ${subject} to a country are entered; ${compared} % are usual`,
+  wishes_undecided: ({ subject, n }) =>
+    `${n.count('wish', 'wishes')} for no more messages of ${subject} undecided for days`,
   disk_low: ({ subject, n }) => `${n.count('MiB', 'MiB')} of disk left on ${subject}`,
   certificate_expiring: ({ subject, n }) => `The TLS certificate of ${subject} expires in ${n.count('day', 'days')}`,
   token_expiring: ({ subject, compared, n }) =>
@@ -86,6 +88,8 @@ const IT: Texts['kinds'] = {
   verify_cost_cap: ({ subject }) => `I codici di ${subject} hanno raggiunto il limite di costo`,
   verify_conversion_drop: ({ subject, count, compared }) =>
     `In un paese viene inserito il ${count} % dei codici di ${subject}; di solito il ${compared} %`,
+  wishes_undecided: ({ subject, n }) =>
+    `${n.count('richiesta', 'richieste')} di non ricevere messaggi da ${subject} senza decisione da giorni`,
   disk_low: ({ subject, n }) => `${n.count('MiB', 'MiB')} di disco liberi su ${subject}`,
   certificate_expiring: ({ subject, n }) => `Il certificato TLS di ${subject} scade tra ${n.count('giorno', 'giorni')}`,
   token_expiring: ({ subject, compared, n }) =>
@@ -124,6 +128,8 @@ const ES: Texts['kinds'] = {
   verify_cost_cap: ({ subject }) => `Los códigos de ${subject} han llegado a su límite de coste`,
   verify_conversion_drop: ({ subject, count, compared }) =>
     `En un país se introduce el ${count} % de los códigos de ${subject}; lo habitual es el ${compared} %`,
+  wishes_undecided: ({ subject, n }) =>
+    `${n.count('petición', 'peticiones')} de no recibir mensajes de ${subject} sin decidir desde hace días`,
   disk_low: ({ subject, n }) => `Quedan ${n.count('MiB', 'MiB')} de disco en ${subject}`,
   certificate_expiring: ({ subject, n }) => `El certificado TLS de ${subject} caduca en ${n.count('día', 'días')}`,
   token_expiring: ({ subject, compared, n }) =>
@@ -164,6 +170,8 @@ const DE: Texts['kinds'] = {
   verify_cost_cap: ({ subject }) => `Codes von ${subject} haben ihre Kostengrenze erreicht`,
   verify_conversion_drop: ({ subject, count, compared }) =>
     `In einem Land werden ${count} % der Codes von ${subject} eingegeben; üblich sind ${compared} %`,
+  wishes_undecided: ({ subject, n }) =>
+    `${n.count('Wunsch', 'Wünsche')} nach keinen weiteren Nachrichten von ${subject} seit Tagen unentschieden`,
   disk_low: ({ subject, n }) => `Noch ${n.count('MiB', 'MiB')} Speicherplatz auf ${subject}`,
   certificate_expiring: ({ subject, n }) => `Das TLS-Zertifikat von ${subject} läuft in ${n.count('Tag', 'Tagen')} ab`,
   token_expiring: ({ subject, compared, n }) =>

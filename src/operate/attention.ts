@@ -3,6 +3,7 @@ import { DAY_MS, SECOND_MS } from '../core/time.ts';
 import { listBillingGaps } from '../messages/network-billing.ts';
 import type { GuardStatus } from '../messages/restore-guard.ts';
 import { listMissed } from '../messages/schedules.ts';
+import { listUndecided } from '../messages/suspected.ts';
 import { describeUnderCost, listUnderCost } from '../money/under-cost.ts';
 import { listUnusableConnections } from '../routing/choice.ts';
 import { findInstallationUsedUp } from '../routing/number-lookups.ts';
@@ -90,11 +91,13 @@ const waitingSince = ({ oldestSeconds }: ConnectionRow): Date => new Date(Date.n
 async function concernsOfAccounts(pool: Db, from: Thresholds): Promise<Attention[]> {
   const webhooks = await listFailingWebhooks(pool, { hours: from('webhook_failing') });
   const credit = await listLowCredit(pool, { hours: from('low_credit') });
+  const wishes = await listUndecided(pool, { days: from('wishes_undecided') });
   const tokens = await listExpiringTokens(pool, { days: from('token_expiring') });
   return [
     ...webhooks.map(({ kind, ...row }) => concern(kind, row)),
     ...credit.map((row) => concern('low_credit', row)),
     ...tokens.map((row) => concern('token_expiring', { severity: 'warning', ...row })),
+    ...wishes.map((row) => concern('wishes_undecided', { severity: 'warning', ...row })),
     ...(await listGuardConcerns(pool)).map(({ kind, ...row }) => concern(kind, { severity: 'warning', ...row })),
     ...(await listConversionDrops(pool, { points: from('verify_conversion_drop') })).map((row) =>
       concern('verify_conversion_drop', { severity: 'warning', ...row }),
@@ -204,6 +207,7 @@ const KINDS = {
   verify_range_paused: kind('account', 0),
   verify_cost_cap: kind('account', 0),
   verify_conversion_drop: kind('account', 600, from(30, 'points')),
+  wishes_undecided: kind('account', 0, from(7, 'days')),
   disk_low: kind('machine', 60, from(2, 'gibibytes')),
   certificate_expiring: kind('machine', 0, from(14, 'days')),
   token_expiring: kind('account', 0, from(7, 'days')),

@@ -68,6 +68,12 @@ export const PAGES: readonly PageEntry[] = [
     { path: '/contacts/$id', feature: 'contacts', load: () => import('./contacts/detail-page.tsx') },
     { path: '/lists', tab: 'lists', feature: 'lists', load: () => import('./lists/page.tsx') },
     { path: '/lists/$id', feature: 'contacts', load: () => import('./contacts/list-page.tsx') },
+    {
+      path: '/contacts/opt-outs',
+      tab: 'optOuts',
+      feature: 'contacts',
+      load: () => import('./contacts/opt-outs-page.tsx'),
+    },
     { path: '/contacts/fields', tab: 'fields', feature: 'contacts', load: () => import('./contacts/fields-page.tsx') },
   ]),
   ...within('content', {}, [

@@ -238,6 +238,7 @@ const OF_ACCOUNTS: readonly Alert['kind'][] = [
   'verify_range_paused',
   'verify_cost_cap',
   'verify_conversion_drop',
+  'wishes_undecided',
 ];
 
 /** The page where an alert is resolved; null if there is none. */

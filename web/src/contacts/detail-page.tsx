@@ -2,9 +2,10 @@ import { Grid, Group, Skeleton, Stack, Switch, Text } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
-import { Trash2, UserX } from 'lucide-react';
+import { Eraser, Trash2, UserX } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
+import { lazyPart } from '../api/load.ts';
 import { ApiError, api, ok } from '../api/send.ts';
 import { useSession } from '../api/session.ts';
 import { GuardedButton, useDisabledReason } from '../ui/actions.tsx';
@@ -26,6 +27,8 @@ import {
 } from './contact.ts';
 import { ContactFields, type ContactValues, toPatch, toValues } from './contact-form.tsx';
 import { Lists } from './lists.tsx';
+
+const EraseDialog = lazyPart(() => import('./erase-dialog.tsx').then((file) => ({ default: file.EraseDialog })));
 
 /** The page of one contact: details, consent, lists, conversations and recent messages. */
 export function Page() {
@@ -72,7 +75,12 @@ function Loaded({ contact, fields }: LoadedProps) {
       title={contact.name}
       badge={<Badges contact={contact} />}
       trail={[{ label: t('title'), to: '/contacts' }]}
-      actions={<Delete contact={contact} />}
+      actions={
+        <>
+          <Erase contact={contact} />
+          <Delete contact={contact} />
+        </>
+      }
     >
       <Grid gap="lg">
         <Grid.Col span={{ base: 12, lg: 7 }}>
@@ -112,6 +120,22 @@ function Delete({ contact: { id } }: Pick<LoadedProps, 'contact'>) {
   return (
     <GuardedButton need={NEED} variant="light" color="red" leftSection={<Trash2 size={16} />} onClick={ask}>
       {t('bulk.delete')}
+    </GuardedButton>
+  );
+}
+
+function Erase({ contact }: Pick<LoadedProps, 'contact'>) {
+  const { t } = useTranslation('contacts');
+  const navigate = useNavigate();
+  return (
+    <GuardedButton
+      need={{ scope: 'keys', write: true }}
+      reason={contact.phoneNumber === null && t('consent.noNumber')}
+      variant="default"
+      leftSection={<Eraser size={16} />}
+      onClick={() => openDialog(<EraseDialog contact={contact} onDone={() => void navigate({ to: '/contacts' })} />)}
+    >
+      {t('erase.open')}
     </GuardedButton>
   );
 }

@@ -13,7 +13,7 @@ import {
   SearchX,
   SlidersHorizontal,
 } from 'lucide-react';
-import { memo, type ReactNode, useMemo, useRef } from 'react';
+import { memo, type ReactNode, Suspense, useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { lazyPart } from '../api/load.ts';
 import { useSession } from '../api/session.ts';
@@ -34,6 +34,8 @@ import { LabelDot, LoadMore } from './drafts.tsx';
 import classes from './inbox.module.css';
 import { ROW } from './use-keys.ts';
 
+const Wishes = lazyPart(() => import('./wishes.tsx').then((file) => ({ default: file.Wishes })));
+
 type ListPaneProps = {
   readonly search: Search;
   readonly onSearch: (patch: Partial<Search>) => void;
@@ -49,6 +51,7 @@ export function ListPane(props: ListPaneProps) {
   return (
     <div className={classes.list}>
       <Filters {...props} />
+      <Suspense>{props.search.show === '' && <Wishes />}</Suspense>
       <Rows {...props} />
     </div>
   );

@@ -31,6 +31,7 @@ export function useLive(onArrived: (message: LiveMessage) => void): StreamState 
   const refreshLists = useThrottledCallback(() => {
     void refresh(queries, ['inbox', 'list']);
     void refresh(queries, ['inbox', 'unread']);
+    void refresh(queries, ['inbox', 'wishes']);
   }, REFRESH_MS);
   const apply = ({ event, data }: StreamEvent): void => {
     if (event === 'ready' || event === 'reload') void refresh(queries, ['inbox']);
