@@ -189,7 +189,7 @@ async function fill({ client, carrier, pool }: Stage, people: readonly Person[])
     people.map(({ number, word }) => ({ destination: number, body: `Hello ${word}` })),
   );
   const later = new Date(Date.now() + 3_600_000).toISOString();
-  const some = [...people.slice(0, 150)];
+  const some = people.slice(0, 150);
   for (const { number, word } of some) {
     await client.send({ phoneNumber: number, message: `Later ${word}`, scheduledDate: later });
     await carrier.inbound({ source: number.slice(1), destination: OURS, text: `I am ${word}, at ${number}` });

@@ -67,6 +67,8 @@ import { settleOutcomes } from './messages/settle.ts';
 import { simulationTasks } from './messages/simulation.ts';
 import { trafficTasks } from './messages/traffic.ts';
 import { alertTasks } from './operate/alerts.ts';
+import { optInTasks } from './messages/opt-ins.ts';
+import { accountRetentionTasks } from './operate/account-retention.ts';
 import { erasureRecordTasks } from './operate/erasure-records.ts';
 import { eraseAgain, personErasure } from './operate/erasures.ts';
 import { retentionTasks } from './operate/retention.ts';
@@ -183,6 +185,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     ...inboundTasks(parts),
     ...keywordTasks(parts),
     ...consentAnswerTasks(parts),
+    ...optInTasks(parts),
     ...pollingTasks(parts),
     ...dispatchTasks({ ...parts, settle: settleWith(deps.costs, sampler) }),
     ...connectionTasks(parts),
@@ -198,6 +201,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     ...partitionTasks(parts),
     ...socialTasks(parts),
     ...retentionTasks(parts),
+    ...accountRetentionTasks(parts),
     ...erasureRecordTasks(parts, eraseAgain),
     ...sessionTasks(parts),
     ...secondFactorTasks(parts),

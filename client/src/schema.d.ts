@@ -108,6 +108,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/opt-in/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show the page of a question for an opt-in
+         * @description Needs no credentials.
+         */
+        get: operations["showOptIn"];
+        put?: never;
+        /**
+         * Answer a question for an opt-in
+         * @description Needs no credentials.
+         */
+        post: operations["answerOptIn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/partner-gateway/v1/session": {
         parameters: {
             query?: never;
@@ -1962,6 +1986,48 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/partner-gateway/v1/opt-ins": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask a person to confirm an opt-in (double opt-in)
+         * @description Sends the question, and records the answer as a consent with its proof. 409 if the person has opted out or has agreed already, or if the message is rejected.
+         *
+         *     Scope: `contacts` (write), and `SMS` (write). Roles: manager, admin.
+         */
+        post: operations["askForOptIn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/opt-ins/{optInId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get what became of a question for an opt-in
+         * @description Scope: `contacts` (read). Roles: viewer, sender, manager, admin.
+         */
+        get: operations["findOptIn"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/partner-gateway/v1/privacy/erasures": {
         parameters: {
             query?: never;
@@ -1997,6 +2063,54 @@ export interface paths {
          */
         get: operations["findErasure"];
         put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/messages/{messageId}/content": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete the content of a message, sent or received
+         * @description By our id. Its text, its files and what its receipts quote are deleted; number, times, status and price stay. 409 while the message waits or has no final status. It cannot be undone.
+         *
+         *     Scope: `SMS` (write) or `RCS` (write) or `WHATSAPP` (write) or `inbox` (write). Roles: sender, manager, admin.
+         */
+        delete: operations["deleteMessageContent"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/account/retention": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get how long the account keeps its data
+         * @description Scope: `keys` (read). Roles: admin.
+         */
+        get: operations["getRetention"];
+        /**
+         * Change how long the account keeps its data
+         * @description Within an hour; what was deleted does not come back. Nothing is kept for longer than RETENTION_DAYS of the installation. Omitted fields are unchanged.
+         *
+         *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
+         */
+        put: operations["putRetention"];
         post?: never;
         delete?: never;
         options?: never;
@@ -2480,6 +2594,50 @@ export interface paths {
          *     Scope: `exports` (write), and `tracking` (read), and `money` (read). Roles: manager, admin.
          */
         post: operations["exportDeliveryReports"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/exports/opt-outs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Export the opt-outs of the account, with or without a contact
+         * @description Responds immediately; a worker creates the file. `GET /exports/{exportId}` shows the progress and the link to the file.
+         *
+         *     Scope: `exports` (write), and `contacts` (read). Roles: manager, admin.
+         */
+        post: operations["exportOptOuts"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/privacy/exports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Export everything that is held about a person
+         * @description Responds immediately; a worker creates the file. `GET /exports/{exportId}` shows the progress and the link to the file. Each row has a table and one of its rows as JSON. Files of the person are listed under `media`.
+         *
+         *     Scope: `exports` (write), and `keys` (read). Roles: admin.
+         */
+        post: operations["exportPerson"];
         delete?: never;
         options?: never;
         head?: never;
@@ -8707,6 +8865,76 @@ export interface operations {
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
             416: components["responses"]["Error416"];
+        };
+    };
+    showOptIn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The page, which changes nothing. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            400: components["responses"]["Error400"];
+            403: components["responses"]["Error403"];
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    answerOptIn: {
+        parameters: {
+            query?: {
+                answer?: "yes" | "no";
+            };
+            header?: never;
+            path: {
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The page with the answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            400: components["responses"]["Error400"];
+            403: components["responses"]["Error403"];
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
     findSession: {
@@ -18967,6 +19195,152 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
+    askForOptIn: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The number with its country code. */
+                    to: string;
+                    /**
+                     * @description What the person agrees to; by default `marketing`.
+                     * @enum {string}
+                     */
+                    purpose?: "marketing" | "transactional" | "otp" | "service";
+                    /**
+                     * @description How the person confirms: by a reply such as YES, or on a page whose link replaces `{{link}}` in the text.
+                     * @enum {string}
+                     */
+                    mode: "keyword" | "page";
+                    /** @description The question, as SMS. */
+                    text: string;
+                    /** @description A number that can be answered, for `keyword`. */
+                    sender?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        optInId: string;
+                        to: string;
+                        /**
+                         * @description What the person agrees to.
+                         * @enum {string}
+                         */
+                        purpose: "marketing" | "transactional" | "otp" | "service";
+                        /** @enum {string} */
+                        state: "PENDING" | "CONFIRMED" | "DECLINED" | "EXPIRED";
+                        /**
+                         * Format: uuid
+                         * @description The message with the question.
+                         */
+                        messageId: string;
+                        /** Format: date-time */
+                        askedAt: string;
+                        /**
+                         * Format: date-time
+                         * @description 7 days later; the person is not asked again.
+                         */
+                        expiresAt: string;
+                        decidedAt: string | null;
+                        proof: {
+                            [key: string]: unknown;
+                        } | null;
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    findOptIn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                optInId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        optInId: string;
+                        to: string;
+                        /**
+                         * @description What the person agrees to.
+                         * @enum {string}
+                         */
+                        purpose: "marketing" | "transactional" | "otp" | "service";
+                        /** @enum {string} */
+                        state: "PENDING" | "CONFIRMED" | "DECLINED" | "EXPIRED";
+                        /**
+                         * Format: uuid
+                         * @description The message with the question.
+                         */
+                        messageId: string;
+                        /** Format: date-time */
+                        askedAt: string;
+                        /**
+                         * Format: date-time
+                         * @description 7 days later; the person is not asked again.
+                         */
+                        expiresAt: string;
+                        decidedAt: string | null;
+                        proof: {
+                            [key: string]: unknown;
+                        } | null;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
     erasePerson: {
         parameters: {
             query?: never;
@@ -19059,6 +19433,108 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    deleteMessageContent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                messageId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    getRetention: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        messagesDays: number | null;
+                        bodiesDays: number | null;
+                        mediaDays: number | null;
+                        inboundDays: number | null;
+                    };
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    putRetention: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    messagesDays?: number | null;
+                    bodiesDays?: number | null;
+                    mediaDays?: number | null;
+                    inboundDays?: number | null;
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        messagesDays: number | null;
+                        bodiesDays: number | null;
+                        mediaDays: number | null;
+                        inboundDays: number | null;
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
             503: components["responses"]["Error503"];
@@ -20680,7 +21156,7 @@ export interface operations {
                         /** Format: uuid */
                         exportId: string;
                         /** @enum {string} */
-                        type: "HISTORY" | "CONTACTS" | "DELIVERY_REPORTS";
+                        type: "HISTORY" | "CONTACTS" | "DELIVERY_REPORTS" | "OPT_OUTS" | "PERSON";
                         /** @enum {string} */
                         format: "csv" | "csv.gz" | "xlsx";
                         /** @enum {string} */
@@ -20763,7 +21239,7 @@ export interface operations {
                         /** Format: uuid */
                         exportId: string;
                         /** @enum {string} */
-                        type: "HISTORY" | "CONTACTS" | "DELIVERY_REPORTS";
+                        type: "HISTORY" | "CONTACTS" | "DELIVERY_REPORTS" | "OPT_OUTS" | "PERSON";
                         /** @enum {string} */
                         format: "csv" | "csv.gz" | "xlsx";
                         /** @enum {string} */
@@ -20839,7 +21315,152 @@ export interface operations {
                         /** Format: uuid */
                         exportId: string;
                         /** @enum {string} */
-                        type: "HISTORY" | "CONTACTS" | "DELIVERY_REPORTS";
+                        type: "HISTORY" | "CONTACTS" | "DELIVERY_REPORTS" | "OPT_OUTS" | "PERSON";
+                        /** @enum {string} */
+                        format: "csv" | "csv.gz" | "xlsx";
+                        /** @enum {string} */
+                        status: "PENDING" | "COMPLETED" | "EXPIRED" | "FAILED";
+                        isAvailableForDownload: boolean;
+                        /** @description The number of rows written so far. */
+                        rows: number;
+                        sizeBytes: number | null;
+                        /** @description The filters of the request; times in UTC. In lists, more than 1,000 `contactIds` are replaced by `contactCount`. */
+                        filters: {
+                            [key: string]: unknown;
+                        };
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        createdAt: string;
+                        completedAt: string | null;
+                        expiresAt: string | null;
+                        progress: number;
+                        failureReason: string | null;
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    exportOptOuts: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description csv: UTF-8, RFC 4180; a text that a spreadsheet would take for a formula has an apostrophe before it, which the import of contacts removes. csv.gz: the same, compressed. xlsx: a workbook with a sheet for each 1,048,575 rows.
+                     * @default csv
+                     * @enum {string}
+                     */
+                    format?: "csv" | "csv.gz" | "xlsx";
+                };
+            };
+        };
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        exportId: string;
+                        /** @enum {string} */
+                        type: "HISTORY" | "CONTACTS" | "DELIVERY_REPORTS" | "OPT_OUTS" | "PERSON";
+                        /** @enum {string} */
+                        format: "csv" | "csv.gz" | "xlsx";
+                        /** @enum {string} */
+                        status: "PENDING" | "COMPLETED" | "EXPIRED" | "FAILED";
+                        isAvailableForDownload: boolean;
+                        /** @description The number of rows written so far. */
+                        rows: number;
+                        sizeBytes: number | null;
+                        /** @description The filters of the request; times in UTC. In lists, more than 1,000 `contactIds` are replaced by `contactCount`. */
+                        filters: {
+                            [key: string]: unknown;
+                        };
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        createdAt: string;
+                        completedAt: string | null;
+                        expiresAt: string | null;
+                        progress: number;
+                        failureReason: string | null;
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    exportPerson: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The number with its country code, or a user ID. */
+                    to?: string;
+                    contactId?: number;
+                    /**
+                     * @description csv: UTF-8, RFC 4180; a text that a spreadsheet would take for a formula has an apostrophe before it, which the import of contacts removes. csv.gz: the same, compressed. xlsx: a workbook with a sheet for each 1,048,575 rows.
+                     * @default csv
+                     * @enum {string}
+                     */
+                    format?: "csv" | "csv.gz" | "xlsx";
+                };
+            };
+        };
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        exportId: string;
+                        /** @enum {string} */
+                        type: "HISTORY" | "CONTACTS" | "DELIVERY_REPORTS" | "OPT_OUTS" | "PERSON";
                         /** @enum {string} */
                         format: "csv" | "csv.gz" | "xlsx";
                         /** @enum {string} */
@@ -20902,7 +21523,7 @@ export interface operations {
                             /** Format: uuid */
                             exportId: string;
                             /** @enum {string} */
-                            type: "HISTORY" | "CONTACTS" | "DELIVERY_REPORTS";
+                            type: "HISTORY" | "CONTACTS" | "DELIVERY_REPORTS" | "OPT_OUTS" | "PERSON";
                             /** @enum {string} */
                             format: "csv" | "csv.gz" | "xlsx";
                             /** @enum {string} */
@@ -20961,7 +21582,7 @@ export interface operations {
                         /** Format: uuid */
                         exportId: string;
                         /** @enum {string} */
-                        type: "HISTORY" | "CONTACTS" | "DELIVERY_REPORTS";
+                        type: "HISTORY" | "CONTACTS" | "DELIVERY_REPORTS" | "OPT_OUTS" | "PERSON";
                         /** @enum {string} */
                         format: "csv" | "csv.gz" | "xlsx";
                         /** @enum {string} */
@@ -21020,7 +21641,7 @@ export interface operations {
                         /** Format: uuid */
                         exportId: string;
                         /** @enum {string} */
-                        type: "HISTORY" | "CONTACTS" | "DELIVERY_REPORTS";
+                        type: "HISTORY" | "CONTACTS" | "DELIVERY_REPORTS" | "OPT_OUTS" | "PERSON";
                         /** @enum {string} */
                         format: "csv" | "csv.gz" | "xlsx";
                         /** @enum {string} */
@@ -29488,7 +30109,7 @@ export interface operations {
                              * @description The thresholds of the kinds are listed by `operatorListAlertRules`.
                              * @enum {string}
                              */
-                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "callbacks_unclaimed" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "verify_range_paused" | "verify_cost_cap" | "verify_conversion_drop" | "disk_low" | "certificate_expiring" | "token_expiring" | "billing_differs" | "sold_under_cost" | "agents_requested";
+                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "callbacks_unclaimed" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "verify_range_paused" | "verify_cost_cap" | "verify_conversion_drop" | "wishes_undecided" | "disk_low" | "certificate_expiring" | "token_expiring" | "billing_differs" | "sold_under_cost" | "agents_requested";
                             /** @enum {string} */
                             severity: "error" | "warning" | "info";
                             count: number | null;
@@ -29537,7 +30158,7 @@ export interface operations {
                         data: {
                             id: number;
                             /** @enum {string} */
-                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "callbacks_unclaimed" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "verify_range_paused" | "verify_cost_cap" | "verify_conversion_drop" | "disk_low" | "certificate_expiring" | "token_expiring" | "billing_differs" | "sold_under_cost" | "agents_requested";
+                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "callbacks_unclaimed" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "verify_range_paused" | "verify_cost_cap" | "verify_conversion_drop" | "wishes_undecided" | "disk_low" | "certificate_expiring" | "token_expiring" | "billing_differs" | "sold_under_cost" | "agents_requested";
                             /** @enum {string} */
                             state: "pending" | "firing" | "acknowledged" | "resolved";
                             /** @enum {string} */
@@ -29629,7 +30250,7 @@ export interface operations {
                     "application/json": {
                         data: {
                             /** @enum {string} */
-                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "callbacks_unclaimed" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "verify_range_paused" | "verify_cost_cap" | "verify_conversion_drop" | "disk_low" | "certificate_expiring" | "token_expiring" | "billing_differs" | "sold_under_cost" | "agents_requested";
+                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "callbacks_unclaimed" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "verify_range_paused" | "verify_cost_cap" | "verify_conversion_drop" | "wishes_undecided" | "disk_low" | "certificate_expiring" | "token_expiring" | "billing_differs" | "sold_under_cost" | "agents_requested";
                             /** @description True if recipients are notified, and the alert is listed. */
                             enabled: boolean;
                             /** @description Time for which the condition must hold. */
@@ -29652,7 +30273,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "callbacks_unclaimed" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "verify_range_paused" | "verify_cost_cap" | "verify_conversion_drop" | "disk_low" | "certificate_expiring" | "token_expiring" | "billing_differs" | "sold_under_cost" | "agents_requested";
+                kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "callbacks_unclaimed" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "verify_range_paused" | "verify_cost_cap" | "verify_conversion_drop" | "wishes_undecided" | "disk_low" | "certificate_expiring" | "token_expiring" | "billing_differs" | "sold_under_cost" | "agents_requested";
             };
             cookie?: never;
         };

@@ -94,6 +94,23 @@ CREATE POLICY tenant ON account AS PERMISSIVE FOR ALL TO public USING ((id = (NU
 
 COMMENT ON TABLE account IS 'shared';
 
+CREATE TABLE account_retention (
+  account_id bigint NOT NULL,
+  messages_days integer,
+  bodies_days integer,
+  media_days integer,
+  inbound_days integer,
+  bodies_to uuid DEFAULT '00000000-0000-0000-0000-000000000000'::uuid NOT NULL,
+  CONSTRAINT account_retention_pkey PRIMARY KEY (account_id),
+  CONSTRAINT account_retention_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
+);
+
+ALTER TABLE account_retention ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY tenant ON account_retention AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+
+COMMENT ON TABLE account_retention IS 'facts';
+
 CREATE TABLE account_work (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
   account_id bigint NOT NULL,
@@ -1237,7 +1254,7 @@ CREATE TABLE export (
   CONSTRAINT export_check CHECK (((status <> 'COMPLETED'::text) OR ((file_key IS NOT NULL) AND (size_bytes IS NOT NULL) AND (expires_at IS NOT NULL)))),
   CONSTRAINT export_format_check CHECK ((format = ANY (ARRAY['csv'::text, 'csv.gz'::text, 'xlsx'::text]))),
   CONSTRAINT export_status_check CHECK ((status = ANY (ARRAY['PENDING'::text, 'COMPLETED'::text, 'EXPIRED'::text, 'FAILED'::text]))),
-  CONSTRAINT export_type_check CHECK ((type = ANY (ARRAY['HISTORY'::text, 'CONTACTS'::text, 'DELIVERY_REPORTS'::text])))
+  CONSTRAINT export_type_check CHECK ((type = ANY (ARRAY['HISTORY'::text, 'CONTACTS'::text, 'DELIVERY_REPORTS'::text, 'OPT_OUTS'::text, 'PERSON'::text])))
 );
 
 CREATE INDEX export_expires ON export USING btree (expires_at) WHERE (status = 'COMPLETED'::text);
@@ -2770,6 +2787,35 @@ CREATE POLICY tenant ON sticky_sender AS PERMISSIVE FOR ALL TO public USING ((ac
 
 COMMENT ON TABLE sticky_sender IS 'facts';
 
+CREATE TABLE opt_in (
+  account_id bigint NOT NULL,
+  id uuid NOT NULL,
+  phone_number text NOT NULL,
+  person text GENERATED ALWAYS AS (person_of(phone_number)) STORED NOT NULL,
+  purpose text NOT NULL,
+  text text NOT NULL,
+  token_hash bytea,
+  message_id uuid NOT NULL,
+  state text DEFAULT 'PENDING'::text NOT NULL,
+  asked_at timestamp with time zone DEFAULT now() NOT NULL,
+  decided_at timestamp with time zone,
+  proof jsonb,
+  CONSTRAINT opt_in_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT opt_in_state_check CHECK ((state = ANY (ARRAY['PENDING'::text, 'CONFIRMED'::text, 'DECLINED'::text, 'EXPIRED'::text])))
+);
+
+CREATE INDEX opt_in_token ON opt_in USING btree (token_hash) WHERE (token_hash IS NOT NULL);
+
+CREATE INDEX opt_in_person ON opt_in USING btree (account_id, person);
+
+CREATE INDEX opt_in_pending ON opt_in USING btree (asked_at) WHERE (state = 'PENDING'::text);
+
+ALTER TABLE opt_in ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY tenant ON opt_in AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+
+COMMENT ON TABLE opt_in IS 'facts';
+
 CREATE TABLE suspected_opt_out (
   account_id bigint NOT NULL,
   id uuid NOT NULL,
@@ -3864,7 +3910,7 @@ GRANT ALL ON FUNCTION search_inbox_messages(words text, most integer) TO heliogr
 GRANT ALL ON FUNCTION take_mail(whose bytea, per_hour integer, per_day integer) TO heliograph_tenant;
 GRANT USAGE ON SEQUENCE webhook_outbox_id_seq TO heliograph_tenant;
 GRANT SELECT, INSERT, UPDATE, DELETE ON
-  api_key, api_key_value, bulk_request, campaign, campaign_batch, campaign_draft, campaign_fallback, campaign_job,
+  account_retention, api_key, api_key_value, bulk_request, campaign, campaign_batch, campaign_draft, campaign_fallback, campaign_job,
   campaign_lane, campaign_minute, campaign_outcome, campaign_policy, campaign_recipient, campaign_run,
   canned_answer, client_message_id, consent, consent_answer, consent_settings, contact, contact_activity, contact_book, contact_import, contact_import_chunk,
   contact_import_reject, contact_list, contact_list_member, contact_upload,
@@ -3873,7 +3919,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
   inbox_agent, inbox_count, inbox_event, inbox_label, inbox_message, inbox_note,
   inbox_settings, inbox_watch, invitation, job, keyword_count, keyword_rule, lost_chunk, margin_day, marketing_week,
   media, message, message_billing, message_deadline, message_event, message_fallback, message_part, message_state, nameless_submit,
-  opt_out, passkey, pending_sign_in, person_alias, quality_sample, recovery_code, sender, simulated_outcome, single_sign_on,
+  opt_in, opt_out, passkey, pending_sign_in, person_alias, quality_sample, recovery_code, sender, simulated_outcome, single_sign_on,
   smpp_credential, smpp_outbox, smpp_receipt, smpp_replacement, social_profile, social_state, sticky_sender,
   suspected_opt_out, template, totp_factor, traffic_day, traffic_hour, unknown_outcome, verification, verification_code,
   verification_message, verify_counter, verify_decision, verify_number, verify_range, verify_service, webhook_claim,

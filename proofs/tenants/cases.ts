@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { Route } from '../lib/routes.ts';
 import { CAMPAIGN_CASES } from './campaign-cases.ts';
 import type { Case } from './case.ts';
+import { CONSENT_CASES } from './consent-cases.ts';
 import { HOOK_CASES } from './hook-cases.ts';
 import { OPERATOR_CASES } from './operator-cases.ts';
 import { contactOf, endpointOf, fieldOf, numberAtRandom, type Party, PICTURE, serviceOf, webhookOf } from './things.ts';
@@ -21,6 +22,8 @@ const bulkOf = (party: Party) => ({
   messages: [{ destinations: [NUMBER], sender: senderOf(party), body: `Bulk of ${party.token}` }],
 });
 
+const statusWebhookOf = (party: Party) => ({ url: webhookOf(party).callbackUrl });
+
 const tableOf = (party: Party) => {
   const { phoneNumber, fullName } = contactOf(party);
   return { file: `phoneNumber,fullName\n${phoneNumber},${fullName}\n` };
@@ -29,9 +32,6 @@ const vcardOf = (party: Party) => {
   const { phoneNumber, fullName } = contactOf(party);
   return { file: `BEGIN:VCARD\r\nVERSION:3.0\r\nFN:${fullName}\r\nTEL:${phoneNumber}\r\nEND:VCARD\r\n` };
 };
-const consentOf = (party: Party) => ({ to: contactOf(party).phoneNumber, channel: 'RCS', purpose: 'service' });
-const statusWebhookOf = (party: Party) => ({ url: webhookOf(party).callbackUrl });
-
 /** The routes that need no credentials and know no account. */
 const OPEN_ROUTES: ReadonlySet<string> = new Set([
   'GET /health/live',
@@ -49,6 +49,8 @@ const OPEN_ROUTES: ReadonlySet<string> = new Set([
   // By a signed link.
   `GET ${PG}/exports/:exportId/file`,
   // Signed by the carrier of a connection.
+  'GET /opt-in/:token',
+  'POST /opt-in/:token',
   'GET /api/callbacks/http/:connectionName',
   'POST /api/callbacks/http/:connectionName',
   'GET /api/callbacks/whatsapp/:connectionName',
@@ -83,22 +85,7 @@ export const CASES: Readonly<Record<string, Case>> = {
   [`POST ${PG}/authentication/:id/rotate`]: { ids: { 'path.id': 'key' } },
   [`DELETE ${PG}/authentication/:id`]: { ids: { 'path.id': 'key' } },
 
-  [`PUT ${PG}/consents`]: { body: (party) => ({ consents: [{ ...consentOf(party), state: 'OPTED_OUT' }] }) },
-  [`GET ${PG}/consents`]: { query: (party) => ({ to: consentOf(party).to }) },
-  [`GET ${PG}/opt-outs`]: {},
-  [`POST ${PG}/opt-outs/import`]: { body: (party) => ({ to: [consentOf(party).to], purpose: 'marketing' }) },
-  [`GET ${PG}/consents/suspected`]: {},
-  [`POST ${PG}/consents/suspected/:messageId`]: {
-    ids: { 'path.messageId': 'suspectedOptOut' },
-    body: () => ({ decision: 'DISMISS' }),
-  },
-  [`POST ${PG}/privacy/erasures`]: {
-    ids: { 'body.contactId': 'contact' },
-    body: () => ({ dryRun: true }),
-  },
-  [`GET ${PG}/privacy/erasures/:erasureId`]: { ids: { 'path.erasureId': 'erasure' } },
-  [`GET ${PG}/consent/settings`]: {},
-  [`PUT ${PG}/consent/settings`]: { body: ({ token }) => ({ words: [{ says: 'HELP', word: token, language: '*' }] }) },
+  ...CONSENT_CASES,
   [`GET ${PG}/keyword-rules`]: {},
   [`POST ${PG}/keyword-rules`]: { body: ({ token }) => ({ keyword: `${token} ${randomUUID()}`, answer: token }) },
   [`PATCH ${PG}/keyword-rules/:id`]: { ids: { 'path.id': 'keywordRule' }, body: ({ token }) => ({ answer: token }) },

@@ -157,6 +157,10 @@ export const MAKERS = {
     make: (p) => create(p, `${PG}/privacy/erasures`, { to: numberAtRandom(), dryRun: true }, 'erasureId'),
     unknown: () => randomUUIDv7(),
   },
+  optIn: {
+    make: (p) => create(p, `${PG}/opt-ins`, { to: numberAtRandom(), mode: 'keyword', text: randomName(p) }, 'optInId'),
+    unknown: () => randomUUIDv7(),
+  },
   suspectedOptOut: {
     async make({ pool, accountId, token }) {
       const id = randomUUIDv7();

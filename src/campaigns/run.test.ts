@@ -6,7 +6,10 @@ import { watchInserts } from '../../test/support/inserted-messages.ts';
 import { countTurns } from '../../test/support/loop-turns.ts';
 import { readBooks } from '../../test/support/money.ts';
 import { reset } from '../../test/support/reset.ts';
+import { say } from '../../test/support/say.ts';
 import { exec, many, one, sql } from '../core/db/query.ts';
+import { transaction } from '../core/db/transaction.ts';
+import { learnAddresses } from '../messages/person-aliases.ts';
 
 const { pool } = testDatabase();
 
@@ -217,6 +220,33 @@ test('a recipient who has opted out since the confirmation gets nothing, counts 
     sql`SELECT destination, skip_reason FROM campaign_recipient WHERE skip_reason IS NOT NULL`,
   );
   expect(skipped).toEqual([{ destination: ana, skip_reason: 'opted_out' }]);
+});
+
+const FRANZ = { number: '+393331239876', userId: 'IT.13491208655302741918', country: 'IT' };
+const LUZ = { number: '+5215512345678', now: '525512345678', country: 'MX' };
+test.each([
+  ['SMS', 'the number', FRANZ, FRANZ.number.slice(1)],
+  ['RCS', 'the number', FRANZ, FRANZ.number],
+  ['WHATSAPP', 'the number', FRANZ, FRANZ.number.slice(1)],
+  ['WHATSAPP', 'a user id', FRANZ, FRANZ.userId],
+  ['SMS', 'a newer form of the number', LUZ, LUZ.now],
+  ['WHATSAPP', 'a newer form of the number', LUZ, LUZ.now],
+] as const)('after a STOP on %s from %s between goal and send, no message is sent', async (mode, _, person, source) => {
+  const { accountId } = stage;
+  if ('userId' in person)
+    await transaction(pool, (tx) => learnAddresses(tx, [{ accountId, alias: person.userId, address: person.number }]));
+  const id = await stage.confirmed({
+    mode,
+    numbers: [person.number],
+    countries: [person.country],
+    scheduledInMinutes: 30,
+  });
+  await stage.run();
+  await transaction(pool, (tx) => say(tx, [{ accountId, channel: mode, source, body: 'STOP' }]));
+  await stage.pass(31 * 60);
+  await stage.run();
+  expect(await stage.messages(id)).toEqual([]);
+  expect(await campaignOf(id)).toMatchObject({ skipped: 1 });
 });
 
 test('recipients beyond the frozen credit are skipped', async () => {

@@ -16,6 +16,7 @@ import { isUserId, MAX_USER_ID_LENGTH, toE164 } from '../core/phone.ts';
 import { channelName, id, instant, orNull } from '../core/schema.ts';
 import { instantField } from '../core/time.ts';
 import { readTimes } from '../stats/history.ts';
+import { addressesOf, PersonIn } from './person-data.ts';
 import { removeExport, repeatExport, requestExport } from './make.ts';
 import {
   CONTENT_SCOPES,
@@ -107,6 +108,30 @@ function requestRoutes(app: App, { pool, answers }: PlatformDeps): void {
     handler: idempotentTx({ pool, answers }, 202, async ({ actor, body: { format = 'csv', ...body } }, tx) => {
       const request = await readReportsRequest(tx, actor.accountId, body);
       return toExportInList(await requestExport(tx, actor, { ...request, format }));
+    }),
+  });
+
+  app.post(`${PATH}/opt-outs`, {
+    onRequest: mayRequest('OPT_OUTS'),
+    schema: {
+      ...describe('exportOptOuts', 'Export the opt-outs of the account, with or without a contact'),
+      body: withExamples(Type.Object({ format }), { format: 'csv' }),
+    },
+    handler: idempotentTx({ pool, answers }, 202, async ({ actor, body: { format = 'csv' } }, tx) =>
+      toExportInList(await requestExport(tx, actor, { type: 'OPT_OUTS', filters: {}, format })),
+    ),
+  });
+
+  app.post(`${PG}/privacy/exports`, {
+    onRequest: mayRequest('PERSON'),
+    schema: {
+      ...describe('exportPerson', 'Export everything that is held about a person'),
+      description: `${QUEUED} Each row has a table and one of its rows as JSON. Files of the person are listed under \`media\`.`,
+      body: withExamples(PersonExportIn, { to: '+393331239999' }),
+    },
+    handler: idempotentTx({ pool, answers }, 202, async ({ actor, body: { format = 'csv', ...person } }, tx) => {
+      const addresses = await addressesOf(tx, actor, person);
+      return toExportInList(await requestExport(tx, actor, { type: 'PERSON', filters: { addresses }, format }));
     }),
   });
 }
@@ -263,6 +288,7 @@ const ReportsIn = Type.Object({
   endDateTime: Type.Optional(span.endDateTime),
   format,
 });
+const PersonExportIn = Type.Object({ ...PersonIn.properties, format });
 type HistoryIn = Static<typeof HistoryIn>;
 type ContactsIn = Static<typeof ContactsIn>;
 type ReportsIn = Static<typeof ReportsIn>;
@@ -316,7 +342,7 @@ const ExportOut = Type.Object({
       format: 'uri',
       description:
         'Needs no credentials, supports range requests, and is valid until `expiresAt`. Null while there is no file, and ' +
-        'without the scopes of its content: `contacts`, or `tracking` and `money`.',
+        'without the scopes of its content: `contacts`, `keys`, or `tracking` and `money`.',
     }),
   ),
 });
@@ -435,6 +461,8 @@ const FILE_NAMES: Readonly<Record<ExportType, string>> = {
   HISTORY: 'history',
   CONTACTS: 'contacts',
   DELIVERY_REPORTS: 'delivery-reports',
+  OPT_OUTS: 'opt-outs',
+  PERSON: 'person',
 };
 
 type Kind = { readonly id: string; readonly type: ExportType; readonly format: ExportFormat };

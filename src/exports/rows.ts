@@ -16,6 +16,7 @@ import { type Db, join, one, plainArray, raw, type Sql, sql, timeOf } from '../c
 import { describeStatus, nameOfStatus, STATUS, type StatusName } from '../core/message-state.ts';
 import { showsAccepted } from '../messages/status.ts';
 import { idRangeOf } from '../stats/history.ts';
+import { findPersonData, type PersonAddresses, tablesOfPerson } from './person-data.ts';
 import type { ExportFormat, ExportRequest, ReportFilters } from './store.ts';
 
 /** Content of a column. `phone`: a phone number, or a name instead of it. `plain`: text that this program wrote. */
@@ -66,6 +67,8 @@ export async function planRows(db: Db, accountId: number, request: ExportRequest
     return contactRows({ accountId, ...request.filters }, await listFields(db, { accountId }));
   if (request.type === 'DELIVERY_REPORTS')
     return messageRows({ accountId, ...(await spanOf(db, accountId, request.filters, now)) }, { reports: true });
+  if (request.type === 'OPT_OUTS') return optOutRows(accountId);
+  if (request.type === 'PERSON') return personRows(db, { accountId, ...request.filters });
   const { startDateTime, endDateTime, ...others } = request.filters;
   const span = idRangeOf(new Date(startDateTime), new Date(endDateTime));
   return messageRows({ accountId, ...span, ...others }, { reports: false });
@@ -76,6 +79,45 @@ async function spanOf(db: Db, accountId: number, filters: ReportFilters, now: Da
   const { campaignId } = filters;
   const campaign = await findCampaign(db, { accountId, id: campaignId });
   return { campaignId, ...idRangeOf(campaign?.createdAt ?? now, campaign?.completedAt ?? now) };
+}
+
+/** The opt-outs of an account, with or without a contact, in the order of the numbers. */
+function optOutRows(accountId: number): RowQuery {
+  const source = sql`FROM consent c WHERE c.account_id = ${accountId} AND c.state = 'OPTED_OUT'`;
+  return {
+    columns: [
+      column('to', 'phone', sql`c.phone_number`),
+      column('channel', 'plain', sql`c.channel`),
+      column('purpose', 'plain', sql`c.purpose`),
+      column('sender', 'text', sql`c.sender`),
+      column('source', 'plain', sql`c.source`),
+      column('since', 'plain', toIsoText(sql`c.since`)),
+    ],
+    source,
+    order: sql`c.person, c.channel, c.purpose, c.sender`,
+    countSource: source,
+  };
+}
+
+/** Columns that say nothing about a person. */
+const INTERNAL = ['account_id', 'octets', 'token_hash'];
+
+/** Everything that an account holds about a person: each row of a table as JSON. */
+async function personRows(db: Db, person: PersonAddresses): Promise<RowQuery> {
+  const found = await findPersonData(db, person);
+  const parts = tablesOfPerson(found).map(
+    ([table, condition], place) => sql`
+      SELECT ${place}::int AS place, ${table}::text AS kind,
+        (to_jsonb(t) - ${plainArray(INTERNAL)}::text[])::text AS data
+      FROM ${raw(table)} AS t WHERE account_id = ${found.accountId} AND ${condition}`,
+  );
+  const source = sql`FROM (${join(parts, ' UNION ALL ')}) AS p`;
+  return {
+    columns: [column('table', 'plain', sql`p.kind`), column('data', 'plain', sql`p.data`)],
+    source,
+    order: sql`p.place, p.data`,
+    countSource: source,
+  };
 }
 
 /** Filter for messages; omitted fields do not restrict. */

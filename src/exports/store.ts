@@ -15,7 +15,7 @@ import {
 } from '../core/db/query.ts';
 import type { StatusName } from '../core/message-state.ts';
 
-export const EXPORT_TYPES = ['HISTORY', 'CONTACTS', 'DELIVERY_REPORTS'] as const;
+export const EXPORT_TYPES = ['HISTORY', 'CONTACTS', 'DELIVERY_REPORTS', 'OPT_OUTS', 'PERSON'] as const;
 export type ExportType = (typeof EXPORT_TYPES)[number];
 
 /**
@@ -26,6 +26,8 @@ export const CONTENT_SCOPES: Readonly<Record<ExportType, readonly Scope[]>> = {
   HISTORY: ['tracking', 'money'],
   CONTACTS: ['contacts'],
   DELIVERY_REPORTS: ['tracking', 'money'],
+  OPT_OUTS: ['contacts'],
+  PERSON: ['keys'],
 };
 
 export const EXPORT_FORMATS = ['csv', 'csv.gz', 'xlsx'] as const;
@@ -54,7 +56,9 @@ export type ReportFilters = Span | { readonly campaignId: number };
 export type ExportRequest =
   | { readonly type: 'HISTORY'; readonly filters: HistoryFilters }
   | { readonly type: 'CONTACTS'; readonly filters: ContactFilters }
-  | { readonly type: 'DELIVERY_REPORTS'; readonly filters: ReportFilters };
+  | { readonly type: 'DELIVERY_REPORTS'; readonly filters: ReportFilters }
+  | { readonly type: 'OPT_OUTS'; readonly filters: object }
+  | { readonly type: 'PERSON'; readonly filters: { readonly addresses: readonly string[] } };
 
 export type ExportStatus = 'PENDING' | 'COMPLETED' | 'EXPIRED' | 'FAILED';
 

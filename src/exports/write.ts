@@ -145,6 +145,8 @@ const SHEET_NAMES: Readonly<Record<ExportType, string>> = {
   HISTORY: 'Messages',
   CONTACTS: 'Contacts',
   DELIVERY_REPORTS: 'Delivery reports',
+  OPT_OUTS: 'Opt-outs',
+  PERSON: 'Person',
 };
 
 const CONTENT_TYPES: Readonly<Record<ExportFormat, string>> = {

@@ -122,10 +122,12 @@ export async function removeMedia(tx: Db, actor: Actor, { id }: { id: number }):
 
 const FILES_PER_RUN = 500;
 
+type OldFiles = { readonly days: number /** Omitted: all accounts. */; readonly accountId?: number };
+
 /** Removes files that were received with messages more than `days` days ago, and returns how many. */
-export const removeOldInbound = (pool: Pool, { days }: { days: number }): Promise<number> =>
+export const removeOldInbound = (pool: Pool, old: OldFiles): Promise<number> =>
   transaction(pool, async (tx) => {
-    const deleted = await deleteOldInbound(tx, { days, limit: FILES_PER_RUN });
+    const deleted = await deleteOldInbound(tx, { ...old, limit: FILES_PER_RUN });
     for (const [accountId, files] of Map.groupBy(deleted, (file) => file.accountId))
       await insertRemovals(tx, { accountId, keys: files.flatMap(keysOf), afterSeconds: 0 });
     return deleted.length;
@@ -248,13 +250,14 @@ export const deleteInbound = (
   );
 
 /** Deletes up to `limit` files that were received more than `days` days ago, of any account. */
-const deleteOldInbound = (db: Db, { days, limit }: { days: number; limit: number }): Promise<DeletedMedia[]> =>
+const deleteOldInbound = (db: Db, { days, accountId, limit }: OldFiles & { limit: number }): Promise<DeletedMedia[]> =>
   many(
     db,
     sql`DELETE FROM media
       WHERE origin = 'INBOUND' AND (account_id, id) IN
         (SELECT account_id, id FROM media
          WHERE origin = 'INBOUND' AND created_at < now() - make_interval(days => ${days})
+           AND account_id = coalesce(${accountId ?? null}, account_id)
          ORDER BY created_at LIMIT ${limit})
       RETURNING ${DELETED}`,
   );

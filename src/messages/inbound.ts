@@ -21,6 +21,7 @@ import { publishEvents } from '../webhooks/outbox.ts';
 import * as db from './inbound-store.ts';
 import { deleteOldSeen, type Part, plainNumber } from './inbound-store.ts';
 import { reactToKeywords } from './keywords.ts';
+import { applyOptInReplies } from './opt-ins.ts';
 import { applyConsentWords, type Heard, hear } from './stops.ts';
 import { noteWishes } from './suspected.ts';
 
@@ -364,6 +365,7 @@ async function insertServed(
   await publishEvents(tx, stored.map(toEvent));
   const owned = stored.filter(({ accountId }) => accountId !== NO_ACCOUNT_ID);
   await applyConsentWords(tx, owned, settingsOf);
+  await applyOptInReplies(tx, owned);
   await noteWishes(tx, owned);
   await reactToKeywords(tx, owned);
 }

@@ -1,37 +1,20 @@
 import { claimBook, updateContactCount } from '../contacts/limits.ts';
 import { removeFromAllLists } from '../contacts/list-members.ts';
-import { as, columns, type Db, exec, many, plainArray, type Sql, sql, textArray } from '../core/db/query.ts';
+import { type Db, exec, many, plainArray, type Sql, sql, textArray } from '../core/db/query.ts';
 import { insertRemovals } from '../core/storage.ts';
 import { exportJob } from '../exports/make.ts';
+import { findPersonData, type PersonAddresses, type PersonData } from '../exports/person-data.ts';
 import { claimInboxes } from '../inbox/store.ts';
-
-/** A person with all their addresses: numbers in E.164 and user ids. */
-type Person = { readonly accountId: number; readonly addresses: readonly string[] };
-
-/** What is found of a person before anything is erased. */
-type Found = {
-  readonly accountId: number;
-  /** All spellings of the numbers with a plus, and the user ids. */
-  readonly forms: readonly string[];
-  /** The same without a plus, as carriers write them. */
-  readonly bare: readonly string[];
-  readonly messageIds: readonly string[];
-  readonly inboundIds: readonly string[];
-  readonly chatIds: readonly string[];
-  readonly contactIds: readonly number[];
-  /** Values that no stored text of the account may contain: numbers, and the name, email address and texts. */
-  readonly traces: readonly string[];
-};
 
 /**
  * Erases a person from all tables of an account, in the caller's transaction. Amounts, states and times of messages
  * stay, without number and content. Returns the number of rows by table. Only this file and the retention touch rows of
  * all features: what is erased should be readable in one place.
  */
-export async function erasePerson(tx: Db, person: Person): Promise<Readonly<Record<string, number>>> {
+export async function erasePerson(tx: Db, person: PersonAddresses): Promise<Readonly<Record<string, number>>> {
   const { accountId } = person;
   await claimInboxes(tx, { accountIds: [accountId] });
-  const found = await findAll(tx, person);
+  const found = await findPersonData(tx, person);
   const counts: Record<string, number> = {};
   const { contactIds } = found;
   if (contactIds.length > 0) {
@@ -48,44 +31,8 @@ export async function erasePerson(tx: Db, person: Person): Promise<Readonly<Reco
   return Object.fromEntries(Object.entries(counts).filter(([, rows]) => rows > 0));
 }
 
-const ID = columns({ id: as<string>('id') });
-
-async function findAll(tx: Db, { accountId, addresses }: Person): Promise<Found> {
-  const list = async (query: Sql): Promise<string[]> => (await many<{ id: string }>(tx, query)).map(({ id }) => id);
-  const forms = await list(
-    sql`SELECT DISTINCT f AS id FROM unnest(${textArray(addresses)}::text[]) AS a, unnest(number_forms(a) || a) AS f`,
-  );
-  const bare = forms.map((form) => form.replace(/^\+/, ''));
-  const written = textArray([...forms, ...bare]);
-  const messageIds = await list(
-    sql`SELECT ${ID} FROM message WHERE account_id = ${accountId} AND destination = ANY(${written}::text[])`,
-  );
-  const inboundIds = await list(
-    sql`SELECT ${ID} FROM inbound_message WHERE account_id = ${accountId} AND source = ANY(${written}::text[])`,
-  );
-  const persons = textArray(addresses);
-  const chatIds = await list(
-    sql`SELECT chat_id AS id FROM conversation WHERE account_id = ${accountId} AND person = ANY(${persons}::text[])`,
-  );
-  const contacts = await many<{ id: number; traces: string[] }>(
-    tx,
-    sql`SELECT id, array_remove(ARRAY[email, CASE WHEN length(full_name) > 5 THEN full_name END], NULL) AS traces
-        FROM contact WHERE account_id = ${accountId} AND person = ANY(${persons}::text[])`,
-  );
-  return {
-    accountId,
-    forms,
-    bare,
-    messageIds,
-    inboundIds,
-    chatIds,
-    contactIds: contacts.map(({ id }) => id),
-    traces: [...bare, ...contacts.flatMap(({ traces }) => traces)],
-  };
-}
-
 /** Deletes the files that the person sent. */
-async function eraseMedia(tx: Db, { accountId, inboundIds }: Found): Promise<number> {
+async function eraseMedia(tx: Db, { accountId, inboundIds }: PersonData): Promise<number> {
   const gone = await many<{ fileKey: string; thumbnailKey: string | null }>(
     tx,
     sql`DELETE FROM media WHERE account_id = ${accountId} AND media_key = ANY(${textArray(inboundIds)}::text[])
@@ -97,7 +44,7 @@ async function eraseMedia(tx: Db, { accountId, inboundIds }: Found): Promise<num
 }
 
 /** Ends the exports of the account, whose files may contain the person: they can be made again. */
-async function eraseExports(tx: Db, { accountId }: Person): Promise<number> {
+async function eraseExports(tx: Db, { accountId }: PersonAddresses): Promise<number> {
   const gone = await many<{ fileKey: string }>(
     tx,
     sql`WITH ended AS (
@@ -124,7 +71,7 @@ const [MADE, UNMADE] = ['(erased) ', 'erased '];
 const NO_CONTACT = 0;
 
 /** Lists the statements that erase what was found, by the table that they change. */
-function statementsFor(found: Found): readonly (readonly [table: string, statement: Sql])[] {
+function statementsFor(found: PersonData): readonly (readonly [table: string, statement: Sql])[] {
   const { accountId } = found;
   const forms = sql`ANY(${textArray(found.forms)}::text[])`;
   const written = sql`ANY(${textArray([...found.forms, ...found.bare])}::text[])`;
@@ -221,6 +168,7 @@ function statementsFor(found: Found): readonly (readonly [table: string, stateme
     ['marketing_week', sql`DELETE FROM marketing_week WHERE ${own} AND person = ${persons}`],
     ['keyword_count', sql`DELETE FROM keyword_count WHERE ${own} AND person = ${persons}`],
     ['consent_answer', sql`DELETE FROM consent_answer WHERE ${own} AND person = ${persons}`],
+    ['opt_in', sql`DELETE FROM opt_in WHERE ${own} AND person = ${persons}`],
     ['suspected_opt_out', sql`DELETE FROM suspected_opt_out WHERE ${own} AND person = ${persons}`],
     ['consent', sql`DELETE FROM consent WHERE ${own} AND person = ${persons}`],
     ['consent_change', sql`DELETE FROM consent_change WHERE ${own} AND person = ${persons}`],
@@ -256,6 +204,7 @@ function statementsFor(found: Found): readonly (readonly [table: string, stateme
             detail = CASE WHEN ${holds(sql`detail::text`)} THEN '{}' ELSE detail END
           WHERE ${own} AND (${holds(sql`subject`)} OR ${holds(sql`detail::text`)})`,
     ],
+    ['export', sql`DELETE FROM export WHERE ${own} AND ${holds(sql`filters::text`)}`],
     ['contact_upload_part', sql`DELETE FROM contact_upload_part WHERE ${own}`],
     ['contact_upload', sql`DELETE FROM contact_upload WHERE ${own}`],
     ['receipt_unmatched', sql`DELETE FROM receipt_unmatched WHERE ${holds(sql`receipt::text`)}`],

@@ -10,7 +10,12 @@ import { exec, many, one, raw, sql } from '../core/db/query.ts';
 import { createWaker } from '../dispatch/pump.ts';
 import { type Accept, createAccept } from '../messages/accept.ts';
 import { createPersonHash } from '../messages/erased.ts';
-import { createLocalStorage } from '../core/storage.ts';
+import { createLocalStorage, fileRemoval } from '../core/storage.ts';
+import { silentLog } from '../core/log.ts';
+import { exportJob } from '../exports/make.ts';
+import { exportRoutes } from '../exports/routes.ts';
+import { findExport } from '../exports/store.ts';
+import { text } from 'node:stream/consumers';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { applyErasureRecords } from './erasure-records.ts';
 import { eraseAgain, erasureRoutes, personErasure } from './erasures.ts';
@@ -18,6 +23,7 @@ import { eraseAgain, erasureRoutes, personErasure } from './erasures.ts';
 const PG = '/api/partner-gateway/v1';
 const ZOE = '+393331234567';
 const OTHER = '+393331234568';
+const EXPORTS = { dataDir: '', databaseUrlRead: undefined };
 const TRACES = ['3331234567', 'Quillfeather', 'zanzibar', Buffer.from('zanzibar').toString('hex')];
 
 let inbox: TestInbox;
@@ -29,7 +35,7 @@ beforeAll(async () => {
   inbox = await openTestInbox();
   const { pool } = inbox.database;
   await ensureCell(pool, 0);
-  app = serveRoutes([erasureRoutes], inbox.deps);
+  app = serveRoutes([erasureRoutes, exportRoutes], inbox.deps);
   const tables = { ...freeOver(() => [1]), hashOfPerson: createPersonHash(inbox.deps.secretKey) };
   accept = createAccept({ pool, tables, waker: { ...createWaker(pool), wake: () => undefined }, recentMessages: null });
 });
@@ -104,18 +110,32 @@ test('an erased person is in no table, is not written to again, and others are u
     expect.arrayContaining(['contact', 'consent', 'consent_change', 'conversation', 'inbound_message', 'message']),
   );
 
+  const { exportId } = (await call(app, 'POST', '/privacy/exports', { to: ZOE, format: 'csv' })).body;
+  const { pool } = inbox.database;
+  const exporting = { ...inbox.database, storage, config: { ...EXPORTS, dataDir: folder }, log: silentLog };
+  await runJobs(pool, exportJob.using(exporting));
+  const { fileKey, rows } = (await findExport(pool, { accountId, id: exportId })) ?? {};
+  const copy = await text(await storage.get(fileKey ?? ''));
+  for (const held of ['Quillfeather', 'Where is zanzibar?', 'Hello from zanzibar', 'OPTED_IN'])
+    expect(copy).toContain(held);
+  expect(copy).not.toContain(OTHER);
+  expect(rows).toBeGreaterThan(8);
+
   const tried = await erase({ to: ZOE, dryRun: true });
   expect(tried).toMatchObject({
     state: 'DONE',
     dryRun: true,
     counts: { contact: 1, conversation: 1, inbound_message: 2 },
   });
-  expect(await search(TRACES)).toEqual(before);
+  const { export: files, ...held } = await search(TRACES);
+  expect([held, files]).toEqual([before, 1]);
   expect(await send(ZOE)).toBe('accepted');
 
   const erased = await erase({ to: '0039 333 123 4567' });
   expect(erased).toMatchObject({ state: 'DONE', dryRun: false, counts: { contact: 1, conversation: 1, message: 2 } });
   expect(await search(['3331234567', 'Quillfeather'])).toEqual({});
+  await runJobs(pool, fileRemoval.using({ storage }));
+  expect(await storage.exists(fileKey ?? '')).toBe(false);
   const { texts } = await one<{ texts: string[] }>(
     inbox.database.pool,
     sql`SELECT array_agg(destination || ' ' || body) AS texts FROM message

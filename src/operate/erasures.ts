@@ -1,21 +1,19 @@
 import type { Pool } from 'pg';
 import { type Static, Type } from 'typebox';
 import { recordAudit } from '../accounts/audit.ts';
-import type { Actor } from '../core/actor.ts';
 import { as, columns, type Db, exec, join, many, maybeOne, raw, type RowOf, type Sql, sql } from '../core/db/query.ts';
 import { setStatementTimeoutMinutes, tenant, transaction } from '../core/db/transaction.ts';
-import { AppError, invalidFields } from '../core/errors.ts';
+import { AppError } from '../core/errors.ts';
 import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { idempotentTx } from '../core/http/idempotency.ts';
 import { newId } from '../core/ids.ts';
 import { job } from '../core/jobs.ts';
-import { isUserId, MAX_USER_ID_LENGTH, NUMBER_FAULTS, personOf, readNumber } from '../core/phone.ts';
-import { id as idSchema, instant, orNull } from '../core/schema.ts';
+import { instant, orNull } from '../core/schema.ts';
 import type { SecretKey } from '../core/secrets.ts';
 import type { Storage } from '../core/storage.ts';
 import { SECOND_MS } from '../core/time.ts';
-import { findContact } from '../contacts/store.ts';
+import { addressesOf, PersonIn } from '../exports/person-data.ts';
 import { cancelMessages } from '../messages/cancellation.ts';
 import { createPersonHash, type HashOfPerson } from '../messages/erased.ts';
 import { publishFacts } from '../webhooks/outbox.ts';
@@ -23,10 +21,7 @@ import { erasePerson } from './erase-person.ts';
 import { type ErasureRecord, recordErasure } from './erasure-records.ts';
 
 const ErasureIn = Type.Object({
-  to: Type.Optional(
-    Type.String({ maxLength: MAX_USER_ID_LENGTH, description: 'The number with its country code, or a user ID.' }),
-  ),
-  contactId: Type.Optional(idSchema()),
+  ...PersonIn.properties,
   dryRun: Type.Optional(Type.Boolean({ description: 'Counts what would be erased, and erases nothing.' })),
 });
 const ErasureOut = Type.Object({
@@ -88,33 +83,6 @@ export function erasureRoutes(app: App, deps: PlatformDeps): void {
       return toErasureOut(row);
     },
   });
-}
-
-/** Returns all addresses of the named person. Errors: 400, or 404 for a contact that does not exist. */
-async function addressesOf(
-  tx: Db,
-  { accountId, numberRules }: Actor,
-  { to, contactId }: Static<typeof ErasureIn>,
-): Promise<string[]> {
-  if ((to === undefined) === (contactId === undefined))
-    throw invalidFields(['to', 'contactId'].map((field) => ({ field, message: 'exactly one of them is required' })));
-  const named = to ?? (await phoneNumberOf(tx, accountId, contactId ?? 0));
-  const read = isUserId(named) ? { e164: named } : readNumber(named, numberRules);
-  if ('fault' in read) throw invalidFields([{ field: 'to', message: NUMBER_FAULTS[read.fault] }]);
-  const person = personOf(read.e164);
-  const others = await many<{ other: string }>(
-    tx,
-    sql`SELECT o AS other FROM other_addresses(${accountId}, ${person}) AS o`,
-  );
-  return [person, ...others.map(({ other }) => other)];
-}
-
-async function phoneNumberOf(tx: Db, accountId: number, contactId: number): Promise<string> {
-  const contact = await findContact(tx, { accountId, id: contactId });
-  if (!contact) throw new AppError('not_found');
-  if (contact.phoneNumber === null)
-    throw invalidFields([{ field: 'contactId', message: 'has no number: delete the contact instead' }]);
-  return contact.phoneNumber;
 }
 
 /** `hashes` (hex): an erasure after the backup of a restored database, whose person has to be found by them. */

@@ -97,6 +97,7 @@ export const MESSAGES: readonly Step[] = [
   step('findMessageStatus', { path: { customerMessageId: 'order-4711' }, until: { deliveryStatus: ['DELIVERED'] } }),
   step('listMessageStatuses', { query: { customerMessageIds: 'order-4711,order-4714' } }),
   step('findSimpleMessageStatus', { path: { customerMessageId: 'order-4711' } }),
+  step('deleteMessageContent', { path: { messageId: from('findMessageStatus.messageId') } }),
   step('findMessageTimeline', { path: SMS }),
   step('listMessageHistory', { query: { channel: 'SMS', from: inDays(-1), to: inDays(1), limit: 1 } }),
   step('searchMessages', { query: { destination: '+393331234567', limit: 1 } }),

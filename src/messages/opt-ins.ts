@@ -1,0 +1,430 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Pool } from 'pg';
+import { type Static, Type } from 'typebox';
+import { recordAudit } from '../accounts/audit.ts';
+import { every, type Task } from '../core/background.ts';
+import type { Actor } from '../core/actor.ts';
+import type { Purpose } from '../core/channels.ts';
+import { as, columns, type Db, exec, many, maybeOne, type RowOf, sql } from '../core/db/query.ts';
+import { tenant, transaction } from '../core/db/transaction.ts';
+import { AppError, invalidFields } from '../core/errors.ts';
+import { type App, ErrorOut, type PlatformDeps, ref, withExamples } from '../core/http/app.ts';
+import { requireScope } from '../core/http/auth.ts';
+import { idempotentHandler } from '../core/http/idempotency.ts';
+import { newId } from '../core/ids.ts';
+import { NUMBER_FAULTS, personOf, readNumber } from '../core/phone.ts';
+import { instant, orNull, purposeSchema } from '../core/schema.ts';
+import { DAY_MS, HOUR_MS } from '../core/time.ts';
+import type { Accept } from './accept.ts';
+import { changeConsent } from './consent.ts';
+import { wordIn } from './consent-words.ts';
+import { newDraft, reasonOf } from './read-send.ts';
+import { type InboundText, numberOf } from './stops.ts';
+
+const PATH = '/api/partner-gateway/v1/opt-ins';
+const tags = ['Contacts'];
+/** Days after which a request that got no answer is over. */
+const DAYS = 7;
+const LINK = '{{link}}';
+/** Characters of a token: 16 random bytes. */
+const TOKEN = /^[\w-]{22}$/;
+
+const OptInIn = Type.Object({
+  to: Type.String({ maxLength: 50, description: 'The number with its country code.' }),
+  purpose: Type.Optional(purposeSchema('What the person agrees to; by default `marketing`.')),
+  mode: Type.Enum(['keyword', 'page'], {
+    type: 'string',
+    description:
+      'How the person confirms: by a reply such as YES, or on a page whose link replaces `{{link}}` in the text.',
+  }),
+  text: Type.String({ minLength: 1, maxLength: 480, description: 'The question, as SMS.' }),
+  sender: Type.Optional(Type.String({ maxLength: 64, description: 'A number that can be answered, for `keyword`.' })),
+});
+const STATES = ['PENDING', 'CONFIRMED', 'DECLINED', 'EXPIRED'] as const;
+type State = (typeof STATES)[number];
+const OptInOut = Type.Object({
+  optInId: Type.String({ format: 'uuid' }),
+  to: Type.String(),
+  purpose: purposeSchema('What the person agrees to.'),
+  state: Type.Enum([...STATES], { type: 'string' }),
+  messageId: Type.String({ format: 'uuid', description: 'The message with the question.' }),
+  askedAt: instant(),
+  expiresAt: instant(`${DAYS} days later; the person is not asked again.`),
+  decidedAt: orNull(instant()),
+  proof: orNull(
+    Type.Record(Type.String(), Type.Unknown(), { description: 'The question and the answer, with their times.' }),
+  ),
+});
+
+type Deps = PlatformDeps & { readonly accept: Pick<Accept, 'once'> };
+
+/** Registers the routes that ask people for their consent, and show what became of it. */
+export function optInRoutes(app: App, deps: Deps): void {
+  app.post(PATH, {
+    onRequest: [requireScope('contacts'), requireScope('SMS')],
+    schema: {
+      tags,
+      operationId: 'askForOptIn',
+      summary: 'Ask a person to confirm an opt-in (double opt-in)',
+      description:
+        'Sends the question, and records the answer as a consent with its proof. 409 if the person has opted out or has ' +
+        'agreed already, or if the message is rejected.',
+      body: withExamples(OptInIn, {
+        to: '+393331234570',
+        mode: 'keyword',
+        text: 'Acme: reply YES to get our offers by SMS, up to 4 a month. STOP ends them.',
+      }),
+      response: { 201: OptInOut, 409: ref(ErrorOut) },
+    },
+    handler: idempotentHandler(deps, async ({ actor, body }, reply, pendingAnswer) => {
+      const optInId = await ask(deps, actor, body);
+      const row = await findOptIn(tenant(deps.pool, actor), { accountId: actor.accountId, optInId });
+      if (!row) throw new AppError('unavailable');
+      const out = toOut(row);
+      reply.code(201);
+      if (pendingAnswer) await deps.answers.storeSoon(pendingAnswer.seal(out));
+      return out;
+    }),
+  });
+
+  app.get(`${PATH}/:optInId`, {
+    onRequest: requireScope('contacts'),
+    schema: {
+      tags,
+      operationId: 'findOptIn',
+      summary: 'Get what became of a question for an opt-in',
+      params: Type.Object({ optInId: Type.String({ format: 'uuid' }) }),
+      response: { 200: OptInOut },
+    },
+    handler: async ({ actor, params }) => {
+      const row = await findOptIn(tenant(deps.pool, actor), { accountId: actor.accountId, ...params });
+      if (!row) throw new AppError('not_found');
+      return toOut(row);
+    },
+  });
+}
+
+/** Sends a question and stores it, both or none. Errors: 400, 409. */
+async function ask({ accept, config }: Deps, actor: Actor, input: Static<typeof OptInIn>): Promise<string> {
+  const { mode, text, purpose = 'marketing', sender = '' } = input;
+  const read = readNumber(input.to, actor.numberRules);
+  const faults = [
+    ...('fault' in read ? [{ field: 'to', message: NUMBER_FAULTS[read.fault] }] : []),
+    ...(mode === 'page' && !text.includes(LINK) ? [{ field: 'text', message: `must contain ${LINK}` }] : []),
+  ];
+  if ('fault' in read || faults.length > 0) throw invalidFields(faults);
+  const { accountId } = actor;
+  const optInId = newId();
+  const token = mode === 'page' ? randomBytes(16).toString('base64url') : null;
+  const body = token === null ? text : text.replaceAll(LINK, `${config.publicUrl}/opt-in/${token}`);
+  const draft = newDraft({ channel: 'SMS', source: 'API', destination: read.e164, sender, body, purpose: 'service' });
+  const [verdict] = (await accept.once(actor, [draft], {
+    claim: async (tx) => {
+      await refuseDecided(tx, { accountId, phoneNumber: read.e164, purpose });
+      return true;
+    },
+    async record(tx, [made]) {
+      if (made?.kind !== 'accepted') return;
+      const asked = {
+        accountId,
+        optInId,
+        phoneNumber: read.e164,
+        purpose,
+        text: body,
+        token,
+        messageId: made.messageId,
+      };
+      await insertOptIn(tx, asked);
+      const proof = { optInId, asked: body };
+      const key = { accountId, phoneNumber: read.e164, channel: 'SMS', purpose, sender: '*' } as const;
+      await changeConsent(tx, [{ ...key, state: 'PENDING', source: 'API', since: null, proof }]);
+      await recordAudit(tx, actor, { action: 'consent.ask', subject: `opt-in:${optInId}`, detail: { mode, purpose } });
+    },
+  })) ?? [undefined];
+  if (verdict?.kind !== 'accepted')
+    throw new AppError('conflict', {
+      message: verdict?.kind === 'refused' ? reasonOf(verdict) : 'The message was rejected',
+    });
+  return optInId;
+}
+
+type Asked = { readonly accountId: number; readonly phoneNumber: string; readonly purpose: Purpose };
+
+/** Throws 409 if a person has already said yes or no to messages of a purpose. */
+async function refuseDecided(tx: Db, { accountId, phoneNumber, purpose }: Asked): Promise<void> {
+  const [decided] = await many<{ state: string }>(
+    tx,
+    sql`SELECT state FROM consent
+        WHERE account_id = ${accountId} AND person = ${personOf(phoneNumber)} AND channel = 'SMS' AND sender = '*'
+          AND purpose IN ('*', ${purpose}) AND state <> 'PENDING'
+        ORDER BY state DESC LIMIT 1`,
+  );
+  if (decided)
+    throw new AppError('conflict', {
+      message: decided.state === 'OPTED_OUT' ? 'The person has opted out' : 'The person has agreed already',
+    });
+}
+
+const wordsOf = (list: string): string[] => list.split(', ');
+/** Replies that confirm or decline, each the whole message but for courtesies. */
+const YES = new Set(
+  wordsOf('yes, y, ok, okay, sì, si, sí, sim, oui, ja, tak, da, evet, ano, áno, igen, ναι, так, да, כן, نعم'),
+);
+const NO = new Set(wordsOf('no, n, non, não, nao, nein, nee, nie, nej, nei, ei, hayır, ne, nem, όχι, ні, нет, לא, لا'));
+
+/**
+ * Applies replies to questions for an opt-in, in the transaction that stores the messages. A word about all messages,
+ * such as STOP, is none.
+ */
+export async function applyOptInReplies(
+  tx: Db,
+  messages: readonly (InboundText & { readonly said: unknown })[],
+): Promise<void> {
+  for (const { accountId, channel, source, body, said } of messages) {
+    const word = said === null && channel === 'SMS' && accountId > 0 ? wordIn(body) : null;
+    const phoneNumber = word !== null && (YES.has(word) || NO.has(word)) ? numberOf({ channel, source }) : null;
+    if (phoneNumber === null || word === null) continue;
+    const [open] = await many<{ optInId: string }>(
+      tx,
+      sql`SELECT id AS "optInId" FROM opt_in
+          WHERE account_id = ${accountId} AND person = ${personOf(phoneNumber)} AND state = 'PENDING' AND token_hash IS NULL
+          ORDER BY id DESC LIMIT 1`,
+    );
+    if (open) await decide(tx, { accountId, ...open }, { isYes: YES.has(word), source: 'START', by: { reply: body } });
+  }
+}
+
+type Key = { readonly accountId: number; readonly optInId: string };
+type Decision = {
+  readonly isYes: boolean;
+  readonly source: 'START' | 'PAGE';
+  readonly by: Readonly<Record<string, unknown>>;
+};
+
+/** Records an answer, once, with its proof. Returns the state in which the question is then; undefined: there is none. */
+async function decide(tx: Db, key: Key, { isYes, source, by }: Decision): Promise<State | undefined> {
+  const moved = await moveToDecided(tx, key, isYes ? 'CONFIRMED' : 'DECLINED', by);
+  if (!moved) return (await findOptIn(tx, key))?.state;
+  const { to: phoneNumber, purpose, proof } = moved;
+  const change = {
+    accountId: key.accountId,
+    phoneNumber,
+    channel: 'SMS',
+    purpose,
+    sender: '*',
+    source,
+    since: null,
+  } as const;
+  if (isYes) await changeConsent(tx, [{ ...change, state: 'OPTED_IN', proof }]);
+  else await forgetPending(tx, [{ ...change, state: 'UNKNOWN', proof }]);
+  return moved.state;
+}
+
+/** Ends records of persons who were asked, unless they have said something else meanwhile. */
+async function forgetPending(tx: Db, changes: Parameters<typeof changeConsent>[1]): Promise<void> {
+  for (const change of changes) {
+    const { accountId, phoneNumber, purpose } = change;
+    const pending = await many(
+      tx,
+      sql`SELECT FROM consent WHERE account_id = ${accountId} AND person = ${personOf(phoneNumber)} AND channel = 'SMS'
+            AND purpose = ${purpose} AND sender = '*' AND state = 'PENDING' FOR UPDATE`,
+    );
+    if (pending.length > 0) await changeConsent(tx, [change]);
+  }
+}
+
+const BATCH = 500;
+
+/** Ends questions that got no answer in time. Returns their number. */
+export const expireOptIns = (pool: Pool): Promise<number> =>
+  transaction(pool, async (tx) => {
+    const over = await many<{ accountId: number; phoneNumber: string; purpose: Purpose }>(
+      tx,
+      sql`UPDATE opt_in SET state = 'EXPIRED', decided_at = now() WHERE (account_id, id) IN (
+            SELECT account_id, id FROM opt_in WHERE state = 'PENDING' AND asked_at < now() - make_interval(days => ${DAYS})
+            LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)
+          RETURNING account_id AS "accountId", phone_number AS "phoneNumber", purpose`,
+    );
+    const ended = { channel: 'SMS', sender: '*', state: 'UNKNOWN', source: 'API', since: null, proof: null } as const;
+    await forgetPending(
+      tx,
+      over.map((one) => ({ ...one, ...ended })),
+    );
+    return over.length;
+  });
+
+/** The task that ends questions for an opt-in that got no answer. */
+export const optInTasks = ({ pool }: { readonly pool: Pool }): Task[] => [
+  { name: 'unanswered opt-ins', work: every(HOUR_MS, () => expireOptIns(pool)) },
+];
+
+const PAGE_POLICY =
+  "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+const MAX_BODY_BYTES = 1024;
+const page = { content: { 'text/html': { schema: Type.String(), example: '<!doctype html><title>Acme</title>…' } } };
+
+/** Registers the page on which a person confirms. Programs fetch links of messages: only its buttons change something. */
+export function optInPageRoutes(app: App, { pool }: PlatformDeps): void {
+  const params = Type.Object({ token: Type.String({ maxLength: 50 }) });
+  const schema = { tags, security: [], params };
+
+  app.get('/opt-in/:token', {
+    schema: {
+      ...schema,
+      operationId: 'showOptIn',
+      summary: 'Show the page of a question for an opt-in',
+      response: { 200: { description: 'The page, which changes nothing.', ...page } },
+    },
+    handler: async ({ params: { token }, headers }, reply) => {
+      const found = await findByToken(pool, token);
+      if (!found) throw new AppError('not_found');
+      reply.type('text/html; charset=utf-8').header('content-security-policy', PAGE_POLICY);
+      reply.header('referrer-policy', 'no-referrer').header('cache-control', 'no-store');
+      return pageOf(found, languageOf(headers['accept-language']));
+    },
+  });
+
+  app.register(async (scope: App) => {
+    // A form without fields.
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, octets, done) => done(null, octets));
+    scope.post('/opt-in/:token', {
+      bodyLimit: MAX_BODY_BYTES,
+      config: { unauthenticated: true },
+      schema: {
+        ...schema,
+        operationId: 'answerOptIn',
+        summary: 'Answer a question for an opt-in',
+        querystring: Type.Object({ answer: Type.Optional(Type.Enum(['yes', 'no'], { type: 'string' })) }),
+        response: { 200: { description: 'The page with the answer.', ...page } },
+      },
+      handler: async ({ params: { token }, query, headers, ip }, reply) => {
+        const found = await findByToken(pool, token);
+        if (!found || query.answer === undefined) throw new AppError('not_found');
+        const by = { url: `/opt-in/${found.optInId}`, ip };
+        const decision = { isYes: query.answer === 'yes', source: 'PAGE', by } as const;
+        const state = await transaction(pool, (tx) => decide(tx, found, decision));
+        reply.type('text/html; charset=utf-8').header('content-security-policy', PAGE_POLICY);
+        return pageOf({ ...found, state: state ?? found.state }, languageOf(headers['accept-language']));
+      },
+    });
+  });
+}
+
+type Shown = Key & { readonly state: State; readonly account: string; readonly to: string };
+
+const PAGE_TEXTS = {
+  en: {
+    ask: 'Do you want to get messages from',
+    yes: 'Yes, send me messages',
+    no: 'No',
+    CONFIRMED: 'Thank you. You will get messages.',
+    DECLINED: 'You will get no messages.',
+    EXPIRED: 'This link has expired.',
+  },
+  it: {
+    ask: 'Vuole ricevere messaggi da',
+    yes: 'Sì, inviatemi messaggi',
+    no: 'No',
+    CONFIRMED: 'Grazie. Riceverà messaggi.',
+    DECLINED: 'Non riceverà messaggi.',
+    EXPIRED: 'Il link è scaduto.',
+  },
+  es: {
+    ask: '¿Quiere recibir mensajes de',
+    yes: 'Sí, quiero recibirlos',
+    no: 'No',
+    CONFIRMED: 'Gracias. Recibirá mensajes.',
+    DECLINED: 'No recibirá mensajes.',
+    EXPIRED: 'El enlace ha caducado.',
+  },
+  de: {
+    ask: 'Möchten Sie Nachrichten erhalten von',
+    yes: 'Ja, schicken Sie mir Nachrichten',
+    no: 'Nein',
+    CONFIRMED: 'Danke. Sie erhalten Nachrichten.',
+    DECLINED: 'Sie erhalten keine Nachrichten.',
+    EXPIRED: 'Dieser Link ist abgelaufen.',
+  },
+} as const;
+type Language = keyof typeof PAGE_TEXTS;
+
+const languageOf = (accepted = ''): Language =>
+  (['en', 'it', 'es', 'de'] as const).find((language) => accepted.toLowerCase().startsWith(language)) ?? 'en';
+
+const escaped = (text: string): string => text.replaceAll(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
+const STYLE =
+  'body{font:18px system-ui;max-width:26em;margin:4em auto;padding:0 1em}button{font:inherit;padding:.6em 1em;margin:.3em .6em 0 0}';
+
+function pageOf({ state, account, to }: Shown, language: Language): string {
+  const texts = PAGE_TEXTS[language];
+  const button = (answer: 'yes' | 'no'): string => `<button formaction="?answer=${answer}">${texts[answer]}</button>`;
+  const content =
+    state === 'PENDING'
+      ? `<p>${texts.ask} ${escaped(account)}?</p><p>SMS · …${to.slice(-3)}</p><form method="post">${button('yes')}${button('no')}</form>`
+      : `<p>${texts[state]}</p>`;
+  return `<!doctype html><html lang="${language}"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="robots" content="noindex"><title>${escaped(account)}</title><style>${STYLE}</style><h1>${escaped(account)}</h1>${content}</html>`;
+}
+
+const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
+
+const findByToken = async (db: Db, token: string): Promise<Shown | undefined> =>
+  TOKEN.test(token)
+    ? maybeOne<Shown>(
+        db,
+        sql`SELECT o.account_id AS "accountId", o.id AS "optInId", o.state, a.name AS account, o.phone_number AS "to"
+            FROM opt_in o JOIN account a ON a.id = o.account_id AND a.status = 'active'
+            WHERE o.token_hash = ${hashOf(token)}`,
+      )
+    : undefined;
+
+const OPT_IN = columns({
+  optInId: as<string>('id'),
+  to: as<string>('phone_number'),
+  purpose: as<Purpose>('purpose'),
+  state: as<State>('state'),
+  messageId: as<string>('message_id'),
+  askedAt: as<Date>('asked_at'),
+  decidedAt: as<Date | null>('decided_at'),
+  proof: as<Record<string, unknown> | null>('proof'),
+});
+type Row = RowOf<typeof OPT_IN>;
+
+const toOut = ({ askedAt, decidedAt, ...row }: Row): Static<typeof OptInOut> => ({
+  ...row,
+  askedAt: askedAt.toISOString(),
+  expiresAt: new Date(askedAt.getTime() + DAYS * DAY_MS).toISOString(),
+  decidedAt: decidedAt && decidedAt.toISOString(),
+});
+
+const findOptIn = (db: Db, { accountId, optInId }: Key): Promise<Row | undefined> =>
+  maybeOne(db, sql`SELECT ${OPT_IN} FROM opt_in WHERE account_id = ${accountId} AND id = ${optInId}`);
+
+type NewOptIn = Asked & Key & { readonly text: string; readonly token: string | null; readonly messageId: string };
+
+const insertOptIn = (
+  tx: Db,
+  { accountId, optInId, phoneNumber, purpose, text, token, messageId }: NewOptIn,
+): Promise<number> =>
+  exec(
+    tx,
+    sql`INSERT INTO opt_in (account_id, id, phone_number, purpose, text, token_hash, message_id)
+        VALUES (${accountId}, ${optInId}, ${phoneNumber}, ${purpose}, ${text}, ${token && hashOf(token)}, ${messageId})`,
+  );
+
+/** Moves an open question to its answer. Returns nothing if it is not open. */
+const moveToDecided = (
+  tx: Db,
+  { accountId, optInId }: Key,
+  state: State,
+  by: Readonly<Record<string, unknown>>,
+): Promise<Row | undefined> =>
+  maybeOne(
+    tx,
+    sql`UPDATE opt_in SET state = ${state}, decided_at = now(), proof = jsonb_build_object(
+            'optInId', id, 'asked', text, 'askedAt', asked_at, 'at', now(), 'number', phone_number)
+          || ${JSON.stringify(by)}::jsonb
+        WHERE account_id = ${accountId} AND id = ${optInId} AND state = 'PENDING'
+          AND asked_at > now() - make_interval(days => ${DAYS})
+        RETURNING ${OPT_IN}`,
+  );
