@@ -14698,6 +14698,7 @@ export interface operations {
                                 /** @description The same number is in another list, or was given again; not in `totalSkipped`. */
                                 duplicate: number;
                             } | null;
+                            overWeeklyCap: number | null;
                             /** @description 0 to 1: the share of recipients with a final result. */
                             progress: number;
                             ratePerSecond: number | null;
@@ -14940,6 +14941,7 @@ export interface operations {
                             /** @description The same number is in another list, or was given again; not in `totalSkipped`. */
                             duplicate: number;
                         } | null;
+                        overWeeklyCap: number | null;
                         /** @description 0 to 1: the share of recipients with a final result. */
                         progress: number;
                         ratePerSecond: number | null;
@@ -15119,6 +15121,7 @@ export interface operations {
                             /** @description The same number is in another list, or was given again; not in `totalSkipped`. */
                             duplicate: number;
                         } | null;
+                        overWeeklyCap: number | null;
                         /** @description 0 to 1: the share of recipients with a final result. */
                         progress: number;
                         ratePerSecond: number | null;
@@ -15356,6 +15359,7 @@ export interface operations {
                             /** @description The same number is in another list, or was given again; not in `totalSkipped`. */
                             duplicate: number;
                         } | null;
+                        overWeeklyCap: number | null;
                         /** @description 0 to 1: the share of recipients with a final result. */
                         progress: number;
                         ratePerSecond: number | null;
@@ -15557,6 +15561,7 @@ export interface operations {
                             /** @description The same number is in another list, or was given again; not in `totalSkipped`. */
                             duplicate: number;
                         } | null;
+                        overWeeklyCap: number | null;
                         /** @description 0 to 1: the share of recipients with a final result. */
                         progress: number;
                         ratePerSecond: number | null;
@@ -15779,6 +15784,7 @@ export interface operations {
                             /** @description The same number is in another list, or was given again; not in `totalSkipped`. */
                             duplicate: number;
                         } | null;
+                        overWeeklyCap: number | null;
                         /** @description 0 to 1: the share of recipients with a final result. */
                         progress: number;
                         ratePerSecond: number | null;
@@ -16024,6 +16030,7 @@ export interface operations {
                             /** @description The same number is in another list, or was given again; not in `totalSkipped`. */
                             duplicate: number;
                         } | null;
+                        overWeeklyCap: number | null;
                         /** @description 0 to 1: the share of recipients with a final result. */
                         progress: number;
                         ratePerSecond: number | null;
@@ -16196,6 +16203,7 @@ export interface operations {
                             /** @description The same number is in another list, or was given again; not in `totalSkipped`. */
                             duplicate: number;
                         } | null;
+                        overWeeklyCap: number | null;
                         /** @description 0 to 1: the share of recipients with a final result. */
                         progress: number;
                         ratePerSecond: number | null;
@@ -16365,6 +16373,7 @@ export interface operations {
                             /** @description The same number is in another list, or was given again; not in `totalSkipped`. */
                             duplicate: number;
                         } | null;
+                        overWeeklyCap: number | null;
                         /** @description 0 to 1: the share of recipients with a final result. */
                         progress: number;
                         ratePerSecond: number | null;
@@ -16534,6 +16543,7 @@ export interface operations {
                             /** @description The same number is in another list, or was given again; not in `totalSkipped`. */
                             duplicate: number;
                         } | null;
+                        overWeeklyCap: number | null;
                         /** @description 0 to 1: the share of recipients with a final result. */
                         progress: number;
                         ratePerSecond: number | null;
@@ -16776,6 +16786,7 @@ export interface operations {
                             /** @description The same number is in another list, or was given again; not in `totalSkipped`. */
                             duplicate: number;
                         } | null;
+                        overWeeklyCap: number | null;
                         /** @description 0 to 1: the share of recipients with a final result. */
                         progress: number;
                         ratePerSecond: number | null;
@@ -31195,7 +31206,7 @@ export interface operations {
                              */
                             category: "*" | "basic" | "single" | "rich" | "rich-media" | "conversation" | "marketing" | "utility" | "authentication" | "authentication-international" | "service";
                             /**
-                             * @description `IN_WINDOW`: within 24 hours after a message from the person; `FREE_ENTRY`: within 72 hours after one that came from an advertisement; `FREE`: a service message within `WHATSAPP_FREE_MESSAGES`. All on WhatsApp. `*`: always.
+                             * @description `IN_WINDOW`: within 24 hours after a message from the person; `FREE_ENTRY`: within 72 hours after the reply, within 24 hours, to one that came from an advertisement; `FREE`: a service message within `WHATSAPP_FREE_MESSAGES`. All on WhatsApp. `*`: always.
                              * @enum {string}
                              */
                             window: "*" | "IN_WINDOW" | "FREE_ENTRY" | "FREE";
@@ -31249,7 +31260,7 @@ export interface operations {
                      */
                     category?: "*" | "basic" | "single" | "rich" | "rich-media" | "conversation" | "marketing" | "utility" | "authentication" | "authentication-international" | "service";
                     /**
-                     * @description `IN_WINDOW`: within 24 hours after a message from the person; `FREE_ENTRY`: within 72 hours after one that came from an advertisement; `FREE`: a service message within `WHATSAPP_FREE_MESSAGES`. All on WhatsApp. `*`: always.
+                     * @description `IN_WINDOW`: within 24 hours after a message from the person; `FREE_ENTRY`: within 72 hours after the reply, within 24 hours, to one that came from an advertisement; `FREE`: a service message within `WHATSAPP_FREE_MESSAGES`. All on WhatsApp. `*`: always.
                      * @enum {string}
                      */
                     window?: "*" | "IN_WINDOW" | "FREE_ENTRY" | "FREE";
@@ -31281,7 +31292,7 @@ export interface operations {
                          */
                         category: "*" | "basic" | "single" | "rich" | "rich-media" | "conversation" | "marketing" | "utility" | "authentication" | "authentication-international" | "service";
                         /**
-                         * @description `IN_WINDOW`: within 24 hours after a message from the person; `FREE_ENTRY`: within 72 hours after one that came from an advertisement; `FREE`: a service message within `WHATSAPP_FREE_MESSAGES`. All on WhatsApp. `*`: always.
+                         * @description `IN_WINDOW`: within 24 hours after a message from the person; `FREE_ENTRY`: within 72 hours after the reply, within 24 hours, to one that came from an advertisement; `FREE`: a service message within `WHATSAPP_FREE_MESSAGES`. All on WhatsApp. `*`: always.
                          * @enum {string}
                          */
                         window: "*" | "IN_WINDOW" | "FREE_ENTRY" | "FREE";
@@ -31377,7 +31388,7 @@ export interface operations {
                              */
                             category: "*" | "basic" | "single" | "rich" | "rich-media" | "conversation" | "marketing" | "utility" | "authentication" | "authentication-international" | "service";
                             /**
-                             * @description `IN_WINDOW`: within 24 hours after a message from the person; `FREE_ENTRY`: within 72 hours after one that came from an advertisement; `FREE`: a service message within `WHATSAPP_FREE_MESSAGES`. All on WhatsApp. `*`: always.
+                             * @description `IN_WINDOW`: within 24 hours after a message from the person; `FREE_ENTRY`: within 72 hours after the reply, within 24 hours, to one that came from an advertisement; `FREE`: a service message within `WHATSAPP_FREE_MESSAGES`. All on WhatsApp. `*`: always.
                              * @enum {string}
                              */
                             window: "*" | "IN_WINDOW" | "FREE_ENTRY" | "FREE";
@@ -31412,7 +31423,7 @@ export interface operations {
                 accountId?: number;
                 /** @description The category in which the network bills the message: on WhatsApp that of its template, `service` for all else; on RCS by its content. `*`: any. */
                 category?: "*" | "basic" | "single" | "rich" | "rich-media" | "conversation" | "marketing" | "utility" | "authentication" | "authentication-international" | "service";
-                /** @description `IN_WINDOW`: within 24 hours after a message from the person; `FREE_ENTRY`: within 72 hours after one that came from an advertisement; `FREE`: a service message within `WHATSAPP_FREE_MESSAGES`. All on WhatsApp. `*`: always. */
+                /** @description `IN_WINDOW`: within 24 hours after a message from the person; `FREE_ENTRY`: within 72 hours after the reply, within 24 hours, to one that came from an advertisement; `FREE`: a service message within `WHATSAPP_FREE_MESSAGES`. All on WhatsApp. `*`: always. */
                 window?: "*" | "IN_WINDOW" | "FREE_ENTRY" | "FREE";
                 /** @description Default: 1. */
                 parts?: number;
@@ -31445,7 +31456,7 @@ export interface operations {
                              */
                             category: "*" | "basic" | "single" | "rich" | "rich-media" | "conversation" | "marketing" | "utility" | "authentication" | "authentication-international" | "service";
                             /**
-                             * @description `IN_WINDOW`: within 24 hours after a message from the person; `FREE_ENTRY`: within 72 hours after one that came from an advertisement; `FREE`: a service message within `WHATSAPP_FREE_MESSAGES`. All on WhatsApp. `*`: always.
+                             * @description `IN_WINDOW`: within 24 hours after a message from the person; `FREE_ENTRY`: within 72 hours after the reply, within 24 hours, to one that came from an advertisement; `FREE`: a service message within `WHATSAPP_FREE_MESSAGES`. All on WhatsApp. `*`: always.
                              * @enum {string}
                              */
                             window: "*" | "IN_WINDOW" | "FREE_ENTRY" | "FREE";
@@ -31476,7 +31487,7 @@ export interface operations {
                              */
                             category: "*" | "basic" | "single" | "rich" | "rich-media" | "conversation" | "marketing" | "utility" | "authentication" | "authentication-international" | "service";
                             /**
-                             * @description `IN_WINDOW`: within 24 hours after a message from the person; `FREE_ENTRY`: within 72 hours after one that came from an advertisement; `FREE`: a service message within `WHATSAPP_FREE_MESSAGES`. All on WhatsApp. `*`: always.
+                             * @description `IN_WINDOW`: within 24 hours after a message from the person; `FREE_ENTRY`: within 72 hours after the reply, within 24 hours, to one that came from an advertisement; `FREE`: a service message within `WHATSAPP_FREE_MESSAGES`. All on WhatsApp. `*`: always.
                              * @enum {string}
                              */
                             window: "*" | "IN_WINDOW" | "FREE_ENTRY" | "FREE";

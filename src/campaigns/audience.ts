@@ -83,6 +83,8 @@ export type AudienceCount = {
    */
   readonly unlisted: number;
   readonly breakdown: readonly BreakdownLine[];
+  /** Number of recipients that `countOverWeeklyCap` (create.ts) found; absent in audiences of an earlier version. */
+  readonly overWeeklyCap?: number;
   /** The price list that was used: it stays in force for the campaign. */
   readonly prices: readonly ListedPrice[];
   /** The category of the WhatsApp template for which they are, in lower case; null: none. */
@@ -97,7 +99,7 @@ export type AudienceSize = {
   readonly unreadable: number;
 };
 
-type Sums = Omit<AudienceCount, 'prices' | 'whatsappCategory'> & { readonly estimatedMicros: number };
+type Sums = Omit<AudienceCount, 'prices' | 'whatsappCategory' | 'overWeeklyCap'> & { readonly estimatedMicros: number };
 
 /** Adds up the counts of one pass. The estimate is the sum of the breakdown, exact to the micro-unit. */
 export function sumAudience(

@@ -46,6 +46,7 @@ export function toEntryOut(row: CampaignEntry, reader: AmountReader, pace: Pace 
     ...pace,
     ...toOpenOut(row),
     skipped: audience && toSkipped(audience.skipped),
+    overWeeklyCap: audience?.overWeeklyCap ?? null,
     held: toHeldOut(row),
     estimatedCost: amountFor(reader, row.estimatedMicros),
     actualCost: amountFor(reader, row.costMicros),

@@ -4,7 +4,7 @@ import { findBook } from '../contacts/limits.ts';
 import { channelsOf } from '../contacts/read.ts';
 import type { Actor } from '../core/actor.ts';
 import { mapInSlices, nextTurn } from '../core/background.ts';
-import type { Db } from '../core/db/query.ts';
+import { type Db, one, sql } from '../core/db/query.ts';
 import { setStatementTimeoutMinutes } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
 import { createMeter } from '../core/limits.ts';
@@ -15,7 +15,16 @@ import { findBilledTemplates, listPricesToMany } from '../messages/billing.ts';
 import { settleFrozen } from '../money/credit.ts';
 import { type ListedPrice } from '../money/pricing.ts';
 import { listRoutedPrefixes } from '../routing/routes.ts';
-import { type AudienceSize, chainOf, isCombined, listAudienceRows, type Plan, sumAudience } from './audience.ts';
+import {
+  type AudienceSize,
+  chainOf,
+  isCombined,
+  listAudienceRows,
+  type Plan,
+  recipientsSql,
+  sumAudience,
+} from './audience.ts';
+import { purposeOf } from './hours.ts';
 import {
   changeSettings,
   changesAudience,
@@ -202,13 +211,38 @@ export async function calculateAudience(tx: Db, actor: Author, { id }: { id: num
     sizeOf(campaign, versions),
   );
   const templates = await findBilledTemplates(tx, { ...campaign, accountId });
-  const audience = { ...sums, prices: plan.prices, whatsappCategory: templates.WHATSAPP?.category ?? null };
+  const { weeklyCap, scheduledAt: at } = campaign;
+  const isCapped = purposeOf(campaign) === 'marketing';
+  const overWeeklyCap = isCapped ? await countOverWeeklyCap(tx, plan, { weeklyCap, at }) : 0;
+  const whatsappCategory = templates.WHATSAPP?.category ?? null;
+  const audience = { ...sums, overWeeklyCap, prices: plan.prices, whatsappCategory };
   const listVersions = campaign.contactListIds.map((list) => versions.find((v) => v.id === list)?.version ?? 0);
   const counted = { audience, version: campaign.version, listVersions, estimatedMicros };
   if ((await updateAudience(tx, { accountId, id, ...counted })) === 0)
     throw (await findCampaign(tx, { accountId, id })) ? audienceIsFrozen() : new AppError('not_found');
   const detail = { total: audience.total, estimatedMicros };
   await recordAudit(tx, actor, { action: 'campaign.goal', subject: `campaign:${id}`, detail });
+}
+
+/**
+ * Counts the recipients who have had as many marketing messages as the campaign or the account allows, in the seven days
+ * before an instant (null: now): they will be skipped, and cost nothing.
+ */
+export async function countOverWeeklyCap(
+  db: Db,
+  plan: Plan,
+  { weeklyCap, at }: { readonly weeklyCap: number | null; readonly at: Date | null },
+): Promise<number> {
+  const { count } = await one<{ count: number }>(
+    db,
+    sql`SELECT count(*)::int AS count FROM (${recipientsSql(plan, null)}) AS r
+        JOIN marketing_week w ON w.account_id = ${plan.accountId} AND w.person = person_of(r.destination)
+        JOIN account a ON a.id = ${plan.accountId}
+        WHERE r.skip_reason IS NULL AND least(${weeklyCap}::smallint, a.weekly_cap) <= (
+          SELECT count(*) FROM unnest(w.sent_at) AS sent
+          WHERE sent > coalesce(${at}::timestamptz, now()) - interval '7 days')`,
+  );
+  return count;
 }
 
 const audienceIsFrozen = () =>

@@ -75,6 +75,7 @@ describe('creating', () => {
       held: [],
       rate: null,
       skipped: null,
+      overWeeklyCap: null,
       progress: 0,
       ratePerSecond: null,
       estimatedSecondsLeft: null,

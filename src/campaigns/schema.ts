@@ -205,6 +205,13 @@ export const CampaignOut = Type.Object({
       '`totalPending`, `totalSkipped` and `totalCancelled` always add up to the same number.',
   ),
   skipped: orNull(Skipped),
+  overWeeklyCap: orNull(
+    Type.Integer({
+      description:
+        'Recipients in `totalDestinations` who, as far as calculateGoal could know, are skipped when their turn comes: they ' +
+        'have had as many marketing messages within seven days as `weeklyCap` or the account allows.',
+    }),
+  ),
   progress: Type.Number({ description: '0 to 1: the share of recipients with a final result.' }),
   ratePerSecond: orNull(
     Type.Number({

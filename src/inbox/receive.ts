@@ -145,8 +145,8 @@ function toConversationUpdate(arrivals: readonly WithPeer[]): ConversationUpdate
   };
 }
 
-/** Hours for which Meta bills nothing to a person who came from an advertisement. */
-const FREE_ENTRY_HOURS = 72;
+/** Hours in which an answer to a person who came from an advertisement opens the free window (`billing.ts`). */
+const FREE_ENTRY_HOURS = 24;
 
 function freeEntryOf(arrivals: readonly WithPeer[]): Date | null {
   const times = arrivals.filter(({ content }) => content?.referral).map(({ at }) => at.getTime());

@@ -124,7 +124,7 @@ describe('an inbound message', () => {
     expect((await call('GET', `/${conversation.chatId}`)).body.windowExpiresAt).toBe(conversation.windowExpiresAt);
   });
 
-  test('from an advertisement opens the free entry of 72 hours, which later messages do not end', async () => {
+  test('from an advertisement opens the free entry for an answer within 24 hours, which later messages do not end', async () => {
     const at = new Date(Date.now() - 3_600_000);
     const rich = { at, content: { referral: REFERRAL } };
     const { chatId, contact } = await conversationWith(['Hi'], { to: '100', rich });
@@ -133,7 +133,7 @@ describe('an inbound message', () => {
       inbox.database.pool,
       sql`SELECT free_entry_until AS "freeEntryUntil" FROM conversation WHERE chat_id = ${chatId}`,
     );
-    expect(row).toEqual({ freeEntryUntil: new Date(at.getTime() + 72 * 3_600_000) });
+    expect(row).toEqual({ freeEntryUntil: new Date(at.getTime() + 24 * 3_600_000) });
     expect((await messagesOf(chatId))[0].content).toEqual({ referral: REFERRAL });
   });
 

@@ -33,6 +33,7 @@ export type ConversationUpdate = {
   readonly unread: number;
   readonly windowExpiresAt: Date | null;
   /** End of the time in which messages to a person who came from an advertisement are free (WhatsApp). */
+  /** The time until which an answer to a person who came from an advertisement opens the free window. */
   readonly freeEntryUntil: Date | null;
   /** The direction of the newest message. */
   readonly direction: Direction;

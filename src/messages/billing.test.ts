@@ -7,7 +7,7 @@ import { startTestProgram, type TestProgram } from '../../test/support/program.t
 import { until } from '../../test/support/until.ts';
 import { exec, one, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
-import { insertConversations } from '../inbox/store.ts';
+import { insertConversations, insertThreadMessages } from '../inbox/store.ts';
 import { addCredit } from '../money/credit.ts';
 import { operatorAuthor } from '../accounts/audit.ts';
 import { setPrice } from '../money/prices.ts';
@@ -168,6 +168,20 @@ test('the ledger holds the prices of mixed messages, each by its category, windo
   expect(prices).toEqual(sent.map(([expected]) => expected));
   const after = await readBooks(program.pool, accountId);
   expect(after.frozen - before.frozen).toBe(sent.reduce((sum, [expected]) => sum + expected, 0));
+});
+
+test('an answer within 24 hours after an advertisement opens the free window, for 72 hours', async () => {
+  const answered = async (peer: string, hours: number) => {
+    const [row] = await openWindow(peer, phoneNumberId, { windowExpiresAt: later(1), freeEntryUntil: later(-2) });
+    const answer = { direction: 'OUTBOUND', messageType: 'TEXT', text: 'Hello', media: null, consent: null } as const;
+    const place = { accountId, chatId: row?.chatId ?? '', id: randomUUID(), at: later(hours) };
+    await insertThreadMessages(program.pool, [{ ...place, ...answer }]);
+  };
+  await answered('+351912000011', -20);
+  await answered('+351912000012', -1);
+  const priceTo = async (destination: string) => priceOf(await whatsapp({ body: TEXT, destination }));
+  expect(await priceTo('+351912000011')).toBe(0);
+  expect(await priceTo('+351912000012')).toBe(10_006);
 });
 
 test('a message for a later date has the price of that date', async () => {

@@ -249,12 +249,23 @@ export async function findWindows(
   };
 }
 
+/**
+ * The end of the window without charges after an advertisement: an answer within 24 hours opens it, for 72 hours
+ * (learn.doubletick.io and support.myoperator.com agree with Meta's page, which was not to be had). Only answers in the
+ * inbox are known here; after others, messages have their usual price once the 24 hours are over.
+ */
+const FREE_ENTRY_UNTIL = `CASE WHEN c.free_entry_until IS NOT NULL THEN coalesce(
+  (SELECT min(m.at) + interval '72 hours' FROM inbox_message m
+   WHERE m.account_id = c.account_id AND m.chat_id = c.chat_id AND m.direction = 'OUTBOUND'
+     AND m.at BETWEEN c.free_entry_until - interval '24 hours' AND c.free_entry_until),
+  c.free_entry_until) END`;
+
 const WINDOW = columns({
   /** The person as asked for, which may be an alias. */
   person: as<string>('asked'),
   identity: as<string>('identity'),
   windowExpiresAt: as<Date | null>('window_expires_at'),
-  freeEntryUntil: as<Date | null>('free_entry_until'),
+  freeEntryUntil: as<Date | null>(FREE_ENTRY_UNTIL),
 });
 
 const listWindows = (

@@ -4,7 +4,10 @@ import { testDatabase } from '../../test/support/database.ts';
 import { actor, draft, flatPrice, freeOver } from '../../test/support/drafts.ts';
 import { createAccountWithCredit, readBooks } from '../../test/support/money.ts';
 import { NO_SENDING_RULES } from '../core/actor.ts';
+import { countOverWeeklyCap, loadPlan } from '../campaigns/create.ts';
+import { findCampaign } from '../campaigns/store.ts';
 import { exec, many, one, sql } from '../core/db/query.ts';
+import { DAY_MS } from '../core/time.ts';
 import { createWaker } from '../dispatch/pump.ts';
 import { type Accept, createAccept, type Sender } from './accept.ts';
 import type { Draft } from './read-send.ts';
@@ -104,4 +107,16 @@ test('campaigns skip people who have had enough, by the lower cap of campaign an
     sql`SELECT count(*) AS skipped FROM campaign_recipient WHERE account_id = ${accountId} AND skip_reason = 'weekly_cap'`,
   );
   expect(skipped).toBe(4);
+
+  const id = await stage.confirmed({
+    numbers: [...numbers, '+4520123452'],
+    countries: [...countries, 'DK'],
+    purpose: 'marketing',
+  });
+  const campaign = await findCampaign(pool, { accountId, id });
+  if (!campaign) throw new Error('the campaign is gone');
+  const plan = await loadPlan(pool, { accountId, campaign });
+  const over = (weeklyCap: number | null, days: number) =>
+    countOverWeeklyCap(pool, plan, { weeklyCap, at: new Date(Date.now() + days * DAY_MS) });
+  expect([await over(null, 0), await over(9, 0), await over(null, 8)]).toEqual([2, 2, 0]);
 });

@@ -47,8 +47,8 @@ const Category = Type.Enum([ANY, ...new Set(Object.values(PRICE_CATEGORIES).flat
 const WindowField = Type.Enum([ANY, ...PRICE_WINDOWS], {
   type: 'string',
   description:
-    '`IN_WINDOW`: within 24 hours after a message from the person; `FREE_ENTRY`: within 72 hours after one that came ' +
-    'from an advertisement; `FREE`: a service message within `WHATSAPP_FREE_MESSAGES`. All on WhatsApp. `*`: always.',
+    '`IN_WINDOW`: within 24 hours after a message from the person; `FREE_ENTRY`: within 72 hours after the reply, ' +
+    'within 24 hours, to one that came from an advertisement; `FREE`: a service message within `WHATSAPP_FREE_MESSAGES`. All on WhatsApp. `*`: always.',
 });
 const PerPart = Type.Boolean({
   description: 'True if each part of an SMS is charged, or each segment of 160 bytes of a text on RCS.',

@@ -19,7 +19,7 @@ export type PriceCategory = (typeof PRICE_CATEGORIES)[Channel][number];
 
 /**
  * The windows in which WhatsApp bills messages differently: 24 hours after a message from the person, and 72 hours after
- * one that came from an advertisement (developers.facebook.com/docs/whatsapp/pricing). `FREE` stands for the free
+ * the answer to one that came from an advertisement (developers.facebook.com/docs/whatsapp/pricing). `FREE` stands for the free
  * allowance of service messages (`free-allowance.ts`).
  */
 export const PRICE_WINDOWS = ['IN_WINDOW', 'FREE_ENTRY', 'FREE'] as const;
