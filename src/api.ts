@@ -76,10 +76,10 @@ import { overviewRoutes } from './stats/overview.ts';
 import { statsRoutes } from './stats/stats.ts';
 import { type TemplateRouteDeps, templateRoutes } from './templates/routes.ts';
 import { verifyGuardRoutes } from './verify/guard-routes.ts';
-import { verifyHookRoutes } from './verify/hooks.ts';
+import { type VerifyHookDeps, verifyHookRoutes } from './verify/hooks.ts';
 import { createVerifyMeter } from './verify/metrics.ts';
 import { createCodeGuard } from './verify/plain-sends.ts';
-import { verificationRoutes, type VerifyRouteDeps, verifyServiceRoutes } from './verify/routes.ts';
+import { verificationRoutes, verifyServiceRoutes } from './verify/routes.ts';
 import { deliveryRoutes } from './webhooks/delivery-routes.ts';
 import { describeAllEvents } from './webhooks/event-types.ts';
 import { endpointRoutes } from './webhooks/endpoint-routes.ts';
@@ -193,7 +193,7 @@ export type ApiDeps = PlatformDeps &
   WebhookRouteDeps &
   CampaignRouteDeps &
   InboxRouteDeps &
-  VerifyRouteDeps &
+  VerifyHookDeps &
   SandboxRouteDeps;
 
 /** Written by scripts/generate-api-examples.ts from the responses of a running program. */

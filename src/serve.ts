@@ -244,10 +244,8 @@ export function openApiDeps(
   { accept, routing, sandbox, metrics, tracing }: ApiParts,
 ): ApiServices {
   const { config, pool, log, secretKey } = base;
-  const { authenticate, checkPassword, signInLimits, loginLimits, close, listeners } = createAuthenticator({
-    pool,
-    log,
-  });
+  const authenticator = createAuthenticator({ pool, log });
+  const { authenticate, checkPassword, countSigned, signInLimits, loginLimits, close, listeners } = authenticator;
   onStop('authentication', close);
   const inboxHub = createHub({ pool, log });
   const presence = createPresence(pool);
@@ -262,6 +260,7 @@ export function openApiDeps(
     probes: createProbes(pool),
     authenticate,
     checkPassword,
+    countSigned,
     signInLimits,
     receivers,
     storeCallback: createCallbackStore({

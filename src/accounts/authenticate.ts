@@ -20,11 +20,17 @@ import type { Log } from '../core/log.ts';
 import type { Listeners } from '../core/notifications.ts';
 import { numberRulesOf } from '../core/phone.ts';
 import { readCredentials } from '../core/secrets.ts';
-import { countRequest, type Limit, limitOfKeys, rateOf, refuseAtGate } from './accounts.ts';
+import { type AccountGate, countRequest, type Limit, limitOfKeys, rateOf, refuseAtGate } from './accounts.ts';
 import { hashOfKey, type LiveKey, listLiveKeys, trackUsage, type UsageTracker } from './api-keys.ts';
 import { createLoginLimits, type LoginLimits } from './password.ts';
 import { createSessionCheck, updateLastSeen } from './sessions.ts';
 import { createNetworkRecorder, createPasswordCheck, type Login, listLogins } from './users.ts';
+
+/**
+ * Counts a request that a signature proves to be of an account, as one with a key of this name. Throws 429 beyond the
+ * limits of the account.
+ */
+export type CountSigned = (name: string, gate: AccountGate) => void;
 
 export type Authenticator = {
   readonly authenticate: Authenticate;
@@ -32,6 +38,7 @@ export type Authenticator = {
   readonly checkPassword: CheckPassword;
   /** Limits all attempts other than passwords, by users and by unauthenticated clients. */
   readonly signInLimits: SignInLimits;
+  readonly countSigned: CountSigned;
   /** The limits of failed attempts, for other ways to sign in. */
   readonly loginLimits: LoginLimits;
   /** Receive the counts of other processes. */
@@ -72,6 +79,7 @@ export function createAuthenticator({ pool, log }: { pool: Db; log: Log }): Auth
       throw new AppError('unauthenticated');
     },
     checkPassword: ({ username, password }, ip) => byPassword({ username, password }, ip),
+    countSigned: (name, gate) => void countRequest(requests, { name, rate: rateOf(gate) }, limitOfKeys(gate)),
     loginLimits: limits,
     signInLimits: createSignInLimits({ requests, limits, noteNetwork }),
     listeners: { [REQUESTS_CHANNEL]: requests.onNotify, [FAILURES_CHANNEL]: failures.onNotify },

@@ -1,12 +1,11 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
-import { LRUCache } from 'lru-cache';
 import type { Pool } from 'pg';
 import { Type } from 'typebox';
 import type { Inbound, Receipt } from '../channels/carrier.ts';
-import { networkOf } from '../core/address.ts';
 import type { Config } from '../core/config.ts';
 import { AppError } from '../core/errors.ts';
 import { type App, ErrorOut, ref } from '../core/http/app.ts';
+import { createKnownCallers, type KnownCallers } from '../core/http/unauthenticated.ts';
 import type { Log } from '../core/log.ts';
 import type { Metrics } from '../core/metrics.ts';
 import type { Clock } from '../core/time.ts';
@@ -48,12 +47,12 @@ export type CallbackDeps = {
 export function callbackRoutes(app: App, deps: CallbackDeps): void {
   app.register(async (scope: App) => {
     keepRawBodies(scope);
-    const known = createKnownSenders();
+    const known = createKnownCallers();
     for (const kind of CONNECTION_KINDS) registerKind(scope, { ...deps, known }, kind);
   });
 }
 
-type KindDeps = CallbackDeps & { readonly known: KnownSenders };
+type KindDeps = CallbackDeps & { readonly known: KnownCallers };
 
 function registerKind(scope: App, deps: KindDeps, kind: ConnectionKind): void {
   const { callbacks, title } = kindOf({ kind });
@@ -67,7 +66,7 @@ function registerKind(scope: App, deps: KindDeps, kind: ConnectionKind): void {
   const receiverOf = (request: FastifyRequest): Receiver | undefined => deps.receivers.find(kind, nameIn(request));
   const isKnownCaller = (request: FastifyRequest): boolean => {
     const receiver = receiverOf(request);
-    return receiver !== undefined && deps.known.has(receiver, request.ip);
+    return receiver !== undefined && deps.known.has(receiver.connectionId, request.ip);
   };
   const config = { unauthenticated: true, isKnownCaller };
   const onRequest = (request: FastifyRequest, _reply: unknown, done: HookHandlerDoneFunction): void =>
@@ -162,7 +161,7 @@ async function answer(
   if (read.kind === 'forged') throw forged();
   if (read.kind === 'malformed')
     throw new AppError('invalid', { message: 'The body is not a valid callback of this carrier' });
-  deps.known.add(receiver, from.ip);
+  deps.known.add(receiver.connectionId, from.ip);
   const { claimed, unclaimed } = distribute(deps.receivers, receiver, read);
   for (const [, events] of claimed) report(deps.log, name, events);
   const answered = new Promise<void>((resolve) => void response.once('finish', () => resolve()));
@@ -180,29 +179,6 @@ function report(log: Log, connection: string, { notices, notes }: CallbackEvents
       'the network reports a change of the account or a sender',
     );
   for (const note of notes) log.info({ connection, reason: note }, 'skipped a part of a callback');
-}
-
-const MAX_REMEMBERED = 10_000;
-const DAY_MS = 24 * 3_600_000;
-
-/** Source addresses of correctly signed callbacks, by connection. */
-type KnownSenders = {
-  /** Records that a correctly signed callback came from this address. */
-  add(receiver: Receiver, ip: string): void;
-  has(receiver: Receiver, ip: string): boolean;
-};
-
-/**
- * Remembers for a day from which networks the callbacks of a connection come. Carriers share their addresses with
- * others (anyone can make Google post to us): failures of those must not lock out the carrier.
- */
-function createKnownSenders(): KnownSenders {
-  const known = new LRUCache<string, true>({ max: MAX_REMEMBERED, ttl: DAY_MS });
-  const nameOf = ({ connectionId }: Receiver, ip: string): string => `${connectionId} ${networkOf(ip)}`;
-  return {
-    add: (receiver, ip) => void known.set(nameOf(receiver, ip), true),
-    has: (receiver, ip) => known.has(nameOf(receiver, ip)),
-  };
 }
 
 export type CallbackStoreDeps = {

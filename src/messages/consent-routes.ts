@@ -1,8 +1,9 @@
 import { type Static, Type } from 'typebox';
 import { recordAudit } from '../accounts/audit.ts';
 import type { Actor } from '../core/actor.ts';
+import { mapInSlices } from '../core/background.ts';
 import { CHANNEL, CHANNELS, type Channel, PURPOSES } from '../core/channels.ts';
-import { as, columns, type Db, join, many, type RowOf, sql } from '../core/db/query.ts';
+import { as, columns, type Db, join, many, type RowOf, sql, textArray } from '../core/db/query.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
 import { type FieldError, invalidFields } from '../core/errors.ts';
 import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
@@ -33,6 +34,8 @@ const onRequest = requireScope('contacts');
 
 /** The most records in one request. */
 const MAX_CONSENTS = 5000;
+/** The most records of a person on a channel: every send to them reads all, in one statement with those of others. */
+const MAX_RECORDS = 100;
 /** The most changes of a person that are shown. */
 const MAX_HISTORY = 100;
 
@@ -221,22 +224,46 @@ async function store(
 ): Promise<{ changed: number }> {
   const faults: FieldError[] = [];
   const changes = new Map<string, ConsentChange>();
-  for (const [i, entry] of entries.entries()) {
+  /** The entries about single senders, by person: only they can add up. */
+  const bySender = new Map<string, number>();
+  await mapInSlices(entries, (entry, i) => {
     const read = readEntry(entry, actor);
     if ('faults' in read)
       faults.push(...read.faults.map(({ field, message }) => ({ field: joinField(at(i), field), message })));
     else
       for (const channel of read.channels) {
         const change = { ...read.change, channel, source };
-        changes.set([personOf(change.phoneNumber), channel, change.purpose, change.sender].join('/'), change);
+        const person = personOf(change.phoneNumber);
+        changes.set([person, channel, change.purpose, change.sender].join('/'), change);
+        if (change.sender !== '*') bySender.set(person, i);
       }
-  }
+  });
   if (faults.length > 0) throw invalidFields(faults);
   const changed = await changeConsent(tx, [...changes.values()]);
+  for (const person of await listCrowded(tx, actor, [...bySender.keys()]))
+    faults.push({ field: `${at(bySender.get(person) ?? 0)}.sender`, message: TOO_MANY });
+  if (faults.length > 0) throw invalidFields(faults);
   const detail = { source, records: changed.length };
   await recordAudit(tx, actor, { action: 'consent.records', subject: `account:${actor.accountId}`, detail });
   return { changed: changed.length };
 }
+
+const TOO_MANY = `the person has more than ${MAX_RECORDS} records on a channel`;
+
+/** Lists those of these persons who have more records than a person may have. */
+const listCrowded = async (
+  tx: Db,
+  { accountId }: Pick<Actor, 'accountId'>,
+  persons: readonly string[],
+): Promise<string[]> => {
+  if (persons.length === 0) return [];
+  const rows = await many<{ person: string }>(
+    tx,
+    sql`SELECT DISTINCT person FROM consent WHERE account_id = ${accountId} AND person = ANY(${textArray(persons)}::text[])
+        GROUP BY person, channel HAVING count(*) > ${MAX_RECORDS}`,
+  );
+  return rows.map(({ person }) => person);
+};
 
 /** An import names the number itself, an entry of a list a field of it. */
 const joinField = (at: string, field: string): string => (at.startsWith('to.') ? at : `${at}.${field}`);

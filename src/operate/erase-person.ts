@@ -70,7 +70,11 @@ const [MADE, UNMADE] = ['(erased) ', 'erased '];
 /** A contact that does not exist: its recipient is skipped, as one is whose contact was deleted. */
 const NO_CONTACT = 0;
 
-/** Lists the statements that erase what was found, by the table that they change. */
+/**
+ * Lists the statements that erase what was found, by the table that they change. Tables of all accounts, such as receipts
+ * that no message matches yet, are left to their own ends: an account must neither delete what may be another's nor learn
+ * from a count that another one knows the number.
+ */
 function statementsFor(found: PersonData): readonly (readonly [table: string, statement: Sql])[] {
   const { accountId } = found;
   const forms = sql`ANY(${textArray(found.forms)}::text[])`;
@@ -111,7 +115,6 @@ function statementsFor(found: PersonData): readonly (readonly [table: string, st
     ['smpp_outbox', sql`DELETE FROM smpp_outbox WHERE ${own} AND message_id = ${all}`],
     ['bulk_request', sql`DELETE FROM bulk_request WHERE ${own} AND ${holds(sql`results::text`)}`],
     ['inbound_message', sql`DELETE FROM inbound_message WHERE ${own} AND source = ${written}`],
-    ['inbound_part', sql`DELETE FROM inbound_part WHERE source = ${written}`],
     ['inbox_watch', sql`DELETE FROM inbox_watch WHERE ${own} AND chat_id = ${chats}`],
     ['inbox_event', sql`DELETE FROM inbox_event WHERE ${own} AND chat_id = ${chats}`],
     ['inbox_note', sql`DELETE FROM inbox_note WHERE ${own} AND chat_id = ${chats}`],
@@ -178,7 +181,6 @@ function statementsFor(found: PersonData): readonly (readonly [table: string, st
       sql`DELETE FROM webhook_delivery WHERE ${own} AND (message_id = ${all} OR ${holds(sql`data::text`)})`,
     ],
     ['webhook_outbox', sql`DELETE FROM webhook_outbox WHERE ${own} AND ${holds(sql`data::text`)}`],
-    ['webhook_published', sql`DELETE FROM webhook_published WHERE ${own} AND ${holds(sql`data::text`)}`],
     ['contact_import_reject', sql`DELETE FROM contact_import_reject WHERE ${own} AND ${holds(sql`cells::text`)}`],
     ['contact_import', sql`UPDATE contact_import SET preview = '[]' WHERE ${own} AND ${holds(sql`preview::text`)}`],
     [
@@ -207,9 +209,7 @@ function statementsFor(found: PersonData): readonly (readonly [table: string, st
     ['export', sql`DELETE FROM export WHERE ${own} AND ${holds(sql`filters::text`)}`],
     ['contact_upload_part', sql`DELETE FROM contact_upload_part WHERE ${own}`],
     ['contact_upload', sql`DELETE FROM contact_upload WHERE ${own}`],
-    ['receipt_unmatched', sql`DELETE FROM receipt_unmatched WHERE ${holds(sql`receipt::text`)}`],
-    ['unclaimed_callback', sql`DELETE FROM unclaimed_callback WHERE ${holds(sql`content::text`)}`],
-    ['portfolio_person', sql`DELETE FROM portfolio_person WHERE person = ${persons}`],
-    ['number_network', sql`DELETE FROM number_network WHERE number = ${written}`],
+    // Last: from here to the commit, the feeds of all accounts wait for what this transaction might add to them.
+    ['webhook_published', sql`DELETE FROM webhook_published WHERE ${own} AND ${holds(sql`data::text`)}`],
   ];
 }

@@ -179,6 +179,35 @@ test('a database that is restored to before an erasure erases the person again, 
   expect(await applyErasureRecords({ pool, storage }, eraseAgain)).toBe(false);
 });
 
+test('an erasure neither deletes nor counts what may belong to another account', async () => {
+  const { pool } = inbox.database;
+  const receipt = JSON.stringify({ status: 'DELIVERED', text: 'to:3331234579' });
+  await exec(
+    pool,
+    sql`INSERT INTO receipt_unmatched (connection_id, receipt, reason, received_at, next_try_at)
+        VALUES (1, ${receipt}, 'unknown', now(), now() + interval '1 hour')`,
+  );
+  await exec(pool, sql`INSERT INTO portfolio_person (portfolio, person) VALUES ('p', person_of('+393331234579'))`);
+  const before = await search(['3331234579']);
+  expect(Object.keys(before).toSorted()).toEqual(['portfolio_person', 'receipt_unmatched']);
+  // The text of a contact, which occurs in every receipt.
+  await call(inbox.app, 'POST', '/contacts', { phoneNumber: '+393331234580', fullName: 'status' });
+  await erase({ to: '+393331234580' });
+  expect((await erase({ to: '+393331234579', dryRun: true })).counts).toEqual({});
+  await erase({ to: '+393331234579' });
+  expect(await search(['3331234579'])).toEqual(before);
+});
+
+test('an account queues a hundred erasures, and no more until some are done', async () => {
+  const { pool } = inbox.database;
+  const { accountId } = inbox.account;
+  const queue = sql`INSERT INTO erasure (account_id, id, dry_run) SELECT ${accountId}, uuidv7(), true FROM generate_series(1, 100)`;
+  await exec(pool, queue);
+  expect((await call(app, 'POST', '/privacy/erasures', { to: ZOE, dryRun: true })).status).toBe(429);
+  await exec(pool, sql`DELETE FROM erasure WHERE account_id = ${accountId} AND done_at IS NULL`);
+  expect((await erase({ to: ZOE, dryRun: true })).state).toBe('DONE');
+});
+
 test.each([[{}], [{ to: ZOE, contactId: 1 }], [{ to: 'nobody' }]])('%j is rejected', async (body) => {
   expect((await call(app, 'POST', '/privacy/erasures', body)).status).toBe(400);
 });

@@ -1,7 +1,20 @@
 import type { Pool } from 'pg';
 import { type Static, Type } from 'typebox';
 import { recordAudit } from '../accounts/audit.ts';
-import { as, columns, type Db, exec, join, many, maybeOne, raw, type RowOf, type Sql, sql } from '../core/db/query.ts';
+import {
+  as,
+  columns,
+  countRows,
+  type Db,
+  exec,
+  join,
+  many,
+  maybeOne,
+  raw,
+  type RowOf,
+  type Sql,
+  sql,
+} from '../core/db/query.ts';
 import { setStatementTimeoutMinutes, tenant, transaction } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
 import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
@@ -35,6 +48,9 @@ const ErasureOut = Type.Object({
   doneAt: orNull(instant()),
 });
 
+/** Erasures of an account that wait. Each reads all that the account has, for seconds. */
+const MAX_QUEUED = 100;
+
 const PATH = '/api/partner-gateway/v1/privacy/erasures';
 const tags = ['Contacts'];
 
@@ -58,6 +74,11 @@ export function erasureRoutes(app: App, deps: PlatformDeps): void {
     handler: idempotentTx(deps, 202, async ({ actor, body }, tx) => {
       const addresses = await addressesOf(tx, actor, body);
       const dryRun = body.dryRun ?? false;
+      if ((await countQueued(tx, actor)) >= MAX_QUEUED)
+        throw new AppError('rate_limited', {
+          message: `${MAX_QUEUED} erasures of the account are queued: wait until some are done`,
+          retryAfterSeconds: 60,
+        });
       const erasureId = newId();
       await insertErasure(tx, { accountId: actor.accountId, erasureId, dryRun });
       await personErasure.add(tx, { accountId: actor.accountId, key: null, payload: { erasureId, dryRun, addresses } });
@@ -245,6 +266,9 @@ type Key = { readonly accountId: number; readonly erasureId: string };
 
 const findErasure = (db: Db, { accountId, erasureId }: Key): Promise<RowOf<typeof ERASURE> | undefined> =>
   maybeOne(db, sql`SELECT ${ERASURE} FROM erasure WHERE account_id = ${accountId} AND id = ${erasureId}`);
+
+const countQueued = (db: Db, { accountId }: Pick<Key, 'accountId'>): Promise<number> =>
+  countRows(db, sql`FROM erasure WHERE account_id = ${accountId} AND done_at IS NULL`);
 
 const insertErasure = (db: Db, { accountId, erasureId, dryRun }: Key & { dryRun: boolean }): Promise<number> =>
   exec(db, sql`INSERT INTO erasure (account_id, id, dry_run) VALUES (${accountId}, ${erasureId}, ${dryRun})`);

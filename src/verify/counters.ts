@@ -160,7 +160,7 @@ const toCounts = (row: Sums): Counts => ({
 });
 
 /** The conversion that is assumed where there is no history. */
-const DEFAULT: Baseline = { conversion: 0.6, perHour: 0, delivered: 0, source: 'default' };
+export const DEFAULT_BASELINE: Baseline = { conversion: 0.6, perHour: 0, delivered: 0, source: 'default' };
 /** A history of attacks must not make the next one look usual. */
 const LEAST_CONVERSION = 0.3;
 /** Sends that make a history. */
@@ -220,7 +220,7 @@ function baselineOf(rows: ReadonlyMap<string, RowOf<typeof HISTORY>>, key: strin
       { sent: 0, approved: 0, delivered: 0 },
     );
   const perHour = own ? own.sent / Math.max(own.hours, 24) : 0;
-  if (all.sent < MIN_HISTORY) return { ...DEFAULT, perHour };
+  if (all.sent < MIN_HISTORY) return { ...DEFAULT_BASELINE, perHour };
   return { ...toBaseline(all, { sent: 0, hours: HISTORY_HOURS }, 'account'), perHour };
 }
 
@@ -281,13 +281,14 @@ export async function readSignals(
   return { of: (kind) => counts.get(kind), ranges: new Map(ranges.map((range) => [range.prefix, range])), baseline };
 }
 
-/** Deletes counters that nothing reads any more. Returns how many. */
+/** Deletes counters that nothing reads any more: only those of countries have a history. Returns how many. */
 export const deleteOldCounters = (db: Db, now: Date, limit: number): Promise<number> =>
   exec(
     db,
     sql`DELETE FROM verify_counter WHERE ctid IN (
           SELECT ctid FROM verify_counter
           WHERE minutes = ${SHORT} AND at < ${new Date(now.getTime() - 2 * HOUR_MS)}
+             OR minutes = ${LONG} AND at < ${new Date(now.getTime() - 2 * DAY_MS)} AND kind <> 'country'
              OR minutes = ${LONG} AND at < ${new Date(now.getTime() - HISTORY_MS)}
           LIMIT ${limit})`,
   );

@@ -105,6 +105,7 @@ export function verifyGuardRoutes(app: App, { pool, answers, clock }: VerifyRout
 
   app.get(`${VERIFY}/guard/decisions`, {
     onRequest: [onRequest, requireScope('money')],
+    config: { takesTurns: true },
     schema: {
       tags,
       operationId: 'listGuardDecisions',
@@ -156,6 +157,7 @@ export function verifyGuardRoutes(app: App, { pool, answers, clock }: VerifyRout
 
   app.post(`${VERIFY}/guard/replay`, {
     onRequest,
+    config: { takesTurns: 'large' },
     schema: {
       tags,
       operationId: 'replayGuard',
@@ -196,6 +198,7 @@ export function verifyGuardRoutes(app: App, { pool, answers, clock }: VerifyRout
 
   app.get(`${VERIFY}/stats`, {
     onRequest: [onRequest, requireScope('money')],
+    config: { takesTurns: true },
     schema: {
       tags,
       operationId: 'listVerifyStats',

@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
 import { type Attempt, type Counts, decide, type Kind, type Range, type Signals, wilson } from './guard.ts';
+import type { Db } from '../core/db/query.ts';
+import { firstIdAt } from '../core/ids.ts';
 import { blockOf } from './gate.ts';
+import { replay } from './replay.ts';
 import { challengeProof, challengeToken, isChallengePassed } from './secrets.ts';
 
 const at = new Date('2027-01-15T09:30:00Z');
@@ -140,4 +143,31 @@ test('a challenge is passed for its number only, within ten minutes, and not wit
   expect(isChallengePassed(Buffer.alloc(32, 4), '+393331234567', passed, at)).toBe(false);
   for (const odd of ['', ':', token, `${token}:`, `x${passed}`, `${passed}0`])
     expect(isChallengePassed(secret, '+393331234567', odd, at)).toBe(false);
+});
+
+test('a replay of many sends shares the event loop with requests', async () => {
+  const past = Array.from({ length: 1500 }, (_, n) => ({
+    id: firstIdAt(new Date(at.getTime() + n * 1000)),
+    serviceId: null,
+    number: `+39333${1_000_000 + n}`,
+    country: 'IT',
+    outcome: 'ALLOW',
+    enforced: true,
+    micros: 50_000,
+    address: '203.0.113.0/24',
+    userRef: null,
+    device: null,
+    approved: false,
+  }));
+  const db = { query: () => Promise.resolve({ rows: past, rowCount: past.length }) } as unknown as Db;
+  const baselines = { of: () => Promise.resolve(signals().baseline) };
+  let turns = 0;
+  const isOver = replay(db, { accountId: 1, serviceId: null, from: at, to: at }, { guard: {}, baselines });
+  const turn = (): void => {
+    turns++;
+    ticking = setImmediate(turn);
+  };
+  let ticking = setImmediate(turn);
+  expect(await isOver.finally(() => clearImmediate(ticking))).toMatchObject({ sends: 1500 });
+  expect(turns).toBeGreaterThan(5);
 });

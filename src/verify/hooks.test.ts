@@ -3,7 +3,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { apiDeps } from '../../test/support/http/api.ts';
 import { KEY, openVerifyStage } from '../../test/support/verify.ts';
+import type { CountSigned } from '../accounts/authenticate.ts';
 import { transaction } from '../core/db/transaction.ts';
+import { AppError } from '../core/errors.ts';
 import type { App } from '../core/http/app.ts';
 import { createServer } from '../core/http/server.ts';
 import { verifyHookRoutes } from './hooks.ts';
@@ -16,12 +18,17 @@ const seconds = (): string => String(Math.floor(Date.now() / 1000));
 
 let stage: Awaited<ReturnType<typeof openVerifyStage>>;
 let app: App;
+/** Signed requests that the limits of the account still allow. */
+let allowed = Number.POSITIVE_INFINITY;
 beforeAll(async () => {
   stage = await openVerifyStage(pool);
   const { accept, tables, clock } = stage.deps;
   const deps = apiDeps({ pool, tables, clock, secretKey: KEY });
   app = createServer(deps);
-  verifyHookRoutes(app, { ...deps, accept: { ...deps.accept, ...accept } });
+  const countSigned: CountSigned = (name, { accountId, plan }) => {
+    if (allowed-- <= 0) throw new AppError('rate_limited', { message: `${name} of ${plan} ${accountId}` });
+  };
+  verifyHookRoutes(app, { ...deps, accept: { ...deps.accept, ...accept }, countSigned });
 });
 afterAll(() => app.close());
 
@@ -123,4 +130,29 @@ test('a signature of Supabase or Zitadel from another time is refused', async ()
   const body = JSON.stringify(BODIES.zitadel('+393331270004', '424242'));
   const headers = { 'zitadel-signature': `t=${old},v1=${hmac(SECRET, `${old}.${body}`).digest('hex')}` };
   expect((await post('zitadel', await newService(SECRET), body, headers)).status).toBe(401);
+});
+
+test('a signed request counts within the limits of the account, and sends nothing beyond them', async () => {
+  const service = await newService(SECRET);
+  const body = JSON.stringify(BODIES.authgear('+393331270005', '424242'));
+  allowed = 0;
+  const refused = await post('authgear', service, body, HEADERS.authgear(body));
+  allowed = Number.POSITIVE_INFINITY;
+  const error_detail = `h${service.id} of production ${stage.accountId}`;
+  expect(refused).toEqual({ status: 200, body: { code: 'rate_limited', error_detail } });
+  expect(await texts()).toEqual([]);
+});
+
+test('failures of other customers of an identity product, from its address, lock out no service that was signed for', async () => {
+  const [known, unknown] = [await newService(SECRET), await newService(SECRET)];
+  const signed = (service: Pick<Service, 'id'>, phone: string, headers = HEADERS.authgear) => {
+    const body = JSON.stringify(BODIES.authgear(phone, '424242'));
+    return post('authgear', service, body, headers(body));
+  };
+  expect((await signed(known, '+393331270006')).status).toBe(200);
+  const forged = () => ({ 'x-authgear-body-signature': '00' });
+  const failures = Array.from({ length: 121 }, () => signed(unknown, '+393331270007', forged));
+  expect(new Set((await Promise.all(failures)).map(({ status }) => status))).toContain(401);
+  expect((await signed(unknown, '+393331270008')).status).toBe(429);
+  expect(await signed(known, '+393331270009')).toEqual({ status: 200, body: { code: 'ok' } });
 });

@@ -2,15 +2,18 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { maybeOne, sql } from '../core/db/query.ts';
+import type { CountSigned } from '../accounts/authenticate.ts';
+import type { Db } from '../core/db/query.ts';
+import { groupCommit } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
 import { type App, ErrorOut, ref, withExamples } from '../core/http/app.ts';
-import { DEFAULT_NUMBER_RULES, type NumberRules } from '../core/phone.ts';
+import { createKnownCallers } from '../core/http/unauthenticated.ts';
+import { numberRulesOf } from '../core/phone.ts';
 import { isRecord } from '../core/schema.ts';
 import { SECOND_MS } from '../core/time.ts';
 import { createBaselines } from './counters.ts';
 import type { VerifyRouteDeps } from './routes.ts';
-import { findHookedService, openHookSecret } from './services.ts';
+import { type HookedService, listHookedServices, openHookSecret } from './services.ts';
 import { type Start, startVerification } from './verification.ts';
 
 type Signed = { readonly headers: IncomingHttpHeaders; readonly body: Buffer; readonly now: Date };
@@ -89,6 +92,7 @@ const ZITADEL: Product = {
 /** The codes of responses that authgear understands. */
 const AUTHGEAR_CODES: Readonly<Partial<Record<AppError['code'], string>>> = {
   invalid: 'invalid_phone_number',
+  rate_limited: 'rate_limited',
   resend_too_soon: 'rate_limited',
   too_many_codes: 'rate_limited',
   number_locked: 'rate_limited',
@@ -115,19 +119,25 @@ const PRODUCTS = { supabase: SUPABASE, zitadel: ZITADEL, authgear: AUTHGEAR };
 const MAX_BODY_BYTES = 16 * 1024;
 const Out = Type.Object({}, { additionalProperties: true, description: 'As the product expects it.' });
 
+export type VerifyHookDeps = VerifyRouteDeps & { readonly countSigned: CountSigned };
+
 /**
  * Registers the hooks of identity products, which make and check codes themselves and let a service of the mode `provided`
  * send them. The signature with the secret of the service is the credential; an unknown service is like a wrong signature.
+ * A signed request counts like one with a key of the account.
  */
-export function verifyHookRoutes(app: App, deps: VerifyRouteDeps): void {
+export function verifyHookRoutes(app: App, deps: VerifyHookDeps): void {
   const verifying = { ...deps, baselines: createBaselines() };
+  const known = createKnownCallers();
+  const findHooked = groupCommit({ flush: (ids: string[]) => findHookedServices(deps.pool, ids), inFlight: 2 });
   app.register(async (scope: App) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, octets, done) => done(null, octets));
     for (const [name, product] of Object.entries(PRODUCTS))
       scope.post(`/hooks/${name}/send-sms/:serviceId`, {
         bodyLimit: MAX_BODY_BYTES,
-        config: { unauthenticated: true },
+        // Customers of one identity product share its addresses: failures of one must not lock out the others.
+        config: { unauthenticated: true, isKnownCaller: (request) => known.has(serviceIdIn(request), request.ip) },
         // A body without the header of its signature is not read.
         onRequest: ({ headers }, _reply, done) =>
           done(headers[product.signatureHeader] === undefined ? new AppError('unauthenticated') : undefined),
@@ -145,28 +155,26 @@ export function verifyHookRoutes(app: App, deps: VerifyRouteDeps): void {
   });
 
   async function receive(product: Product, request: FastifyRequest, reply: FastifyReply) {
-    const { serviceId } = request.params as { readonly serviceId: string };
+    const serviceId = serviceIdIn(request);
     const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-    const service = await findHookedService(deps.pool, { id: serviceId });
+    const service = await findHooked(serviceId);
     const secret = service ? openHookSecret(deps.secretKey, service) : null;
     const isSigned = product.isSigned(secret ?? 'none', { headers: request.headers, body, now: deps.clock.now() });
     if (!service || secret === null || !isSigned) throw new AppError('unauthenticated');
+    known.add(serviceId, request.ip);
     const [status, answer] = product.answer(await send(product, service, body));
     return reply.code(status as 200).send(answer);
   }
 
   /** Sends the code of a request that is signed; returns the error that keeps it from being sent. */
-  async function send(
-    product: Product,
-    service: NonNullable<Awaited<ReturnType<typeof findHookedService>>>,
-    body: Buffer,
-  ) {
+  async function send(product: Product, service: HookedService, body: Buffer) {
     try {
+      deps.countSigned(`h${service.id}`, service);
       const start = product.read(record(JSON.parse(body.toString())));
       if (!start) throw new AppError('invalid', { message: 'The body has no number or no code' });
       const { accountId } = service;
-      const numberRules = await findNumberRules(accountId);
-      await startVerification(verifying, { accountId, keyId: null, userId: null, numberRules }, service, start);
+      const actor = { accountId, keyId: null, userId: null, numberRules: numberRulesOf(service) };
+      await startVerification(verifying, actor, service, start);
       return null;
     } catch (error) {
       if (error instanceof SyntaxError) return new AppError('malformed_json');
@@ -174,10 +182,11 @@ export function verifyHookRoutes(app: App, deps: VerifyRouteDeps): void {
       throw error;
     }
   }
+}
 
-  const findNumberRules = async (accountId: number): Promise<NumberRules> =>
-    (await maybeOne<NumberRules>(
-      deps.pool,
-      sql`SELECT default_country AS "defaultCountry", number_checks AS "numberChecks" FROM account WHERE id = ${accountId}`,
-    )) ?? DEFAULT_NUMBER_RULES;
+const serviceIdIn = ({ params }: FastifyRequest): string => (params as { readonly serviceId: string }).serviceId;
+
+async function findHookedServices(db: Db, ids: readonly string[]): Promise<(HookedService | undefined)[]> {
+  const services = new Map((await listHookedServices(db, [...new Set(ids)])).map((service) => [service.id, service]));
+  return ids.map((id) => services.get(id.toLowerCase()));
 }

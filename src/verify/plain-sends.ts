@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { as, columns, type Db, exec, maybeOne, type RowOf, sql } from '../core/db/query.ts';
-import { inTurn, tenantTransaction, transaction } from '../core/db/transaction.ts';
+import { inTurn, tenant, tenantTransaction, transaction } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
 import { timeOfId } from '../core/ids.ts';
 import { DEFAULT_NUMBER_RULES, describeNumber } from '../core/phone.ts';
@@ -36,7 +36,7 @@ export function createCodeGuard({ pool, tables, clock, meter }: Deps): GuardCode
     // The send itself rejects what is not a number.
     if ('fault' in phone) return undefined;
     const gate: Gate = {
-      settings: { ...(await findSettings(pool, actor.accountId)), challenge: false },
+      settings: { ...(await findSettings(tenant(pool, actor), actor.accountId)), challenge: false },
       isPlain: true,
       serviceId: null,
       at: clock.now(),
@@ -73,10 +73,10 @@ export function createCodeGuard({ pool, tables, clock, meter }: Deps): GuardCode
   }
 }
 
-const findSettings = async (pool: Pool, accountId: number): Promise<Gate['settings']> =>
+const findSettings = async (db: Db, accountId: number): Promise<Gate['settings']> =>
   (
     await maybeOne<{ settings: ServiceSettings }>(
-      pool,
+      db,
       sql`SELECT settings FROM verify_service WHERE account_id = ${accountId} AND name = ${DEFAULT_SERVICE}`,
     )
   )?.settings.guard ?? {};

@@ -1,10 +1,12 @@
+import { mapInSlices } from '../core/background.ts';
 import { as, columns, type Db, many, type RowOf, sql } from '../core/db/query.ts';
 import { firstIdAt, timeOfId } from '../core/ids.ts';
 import { describeNumber, DEFAULT_NUMBER_RULES } from '../core/phone.ts';
 import { HOUR_MS, MINUTE_MS } from '../core/time.ts';
-import { type Baselines, KNOWN_AFTER_MS } from './counters.ts';
+import { type Baselines, DEFAULT_BASELINE, KNOWN_AFTER_MS } from './counters.ts';
 import {
   type Attempt,
+  type Baseline,
   type Counts,
   decide,
   type Decision,
@@ -73,21 +75,23 @@ export async function replay(
   const memory = createMemory();
   const sum = { sends: 0, stopped: 0, challenged: 0, stoppedMicros: 0, peopleBlocked: 0, peopleChallenged: 0 };
   const rules: Record<string, number> = {};
-  for (const each of past) {
+  const usual = new Map<string, Baseline>();
+  for (const country of new Set(past.map((each) => each.country ?? '-')))
+    usual.set(country, await baselines.of(db, span.accountId, country, span.from));
+  await mapInSlices(past, (each) => {
     const attempt = attemptOf(each);
-    const baseline = await baselines.of(db, span.accountId, each.country ?? '-', span.from);
     const keys = keysOf(attempt);
     const signals = {
       of: (kind: Kind) => memory.counts(kind, keys.get(kind), attempt.at),
       ranges: memory.ranges,
-      baseline,
+      baseline: usual.get(each.country ?? '-') ?? DEFAULT_BASELINE,
     };
     const { outcome, rule, pause, probe } = decide(attempt, guard, signals);
     sum.sends++;
     if (pause) memory.pause(pause, attempt.at);
     if (outcome === 'ALLOW') {
       memory.add(keys, attempt, each.approved === true, probe);
-      continue;
+      return;
     }
     rules[rule ?? ''] = (rules[rule ?? ''] ?? 0) + 1;
     const isBlock = outcome === 'BLOCK';
@@ -97,7 +101,7 @@ export async function replay(
     else sum.stoppedMicros += each.micros;
     // A person passes the challenge, and counts like anybody else.
     if (!isBlock && each.approved) memory.add(keys, attempt, true, probe);
-  }
+  });
   return { ...sum, rules };
 }
 

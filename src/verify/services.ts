@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { type Static, Type } from 'typebox';
+import { type AccountGate, GATE } from '../accounts/accounts.ts';
 import { type Author, recordAudit } from '../accounts/audit.ts';
 import { CHANNELS } from '../core/channels.ts';
-import { as, columns, type Db, exec, many, maybeOne, type RowOf, sql } from '../core/db/query.ts';
+import { as, columns, type Db, exec, many, maybeOne, onePlan, type RowOf, sql } from '../core/db/query.ts';
 import { AppError, type FieldError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import { isPhoneCountry } from '../core/phone.ts';
@@ -141,15 +142,15 @@ export function settingsFaults(settings: ServiceSettings): FieldError[] {
 }
 
 const SERVICE = columns({
-  accountId: as<number>('account_id'),
-  id: as<string>('id'),
-  name: as<string>('name'),
-  settings: as<ServiceSettings>('settings'),
+  accountId: as<number>('s.account_id'),
+  id: as<string>('s.id'),
+  name: as<string>('s.name'),
+  settings: as<ServiceSettings>('s.settings'),
   /** Sealed; null until a hook is set up. */
-  hookSecret: as<Buffer | null>('hook_secret'),
-  challengeSecret: as<Buffer>('challenge_secret'),
-  createdAt: as<Date>('created_at'),
-  updatedAt: as<Date>('updated_at'),
+  hookSecret: as<Buffer | null>('s.hook_secret'),
+  challengeSecret: as<Buffer>('s.challenge_secret'),
+  createdAt: as<Date>('s.created_at'),
+  updatedAt: as<Date>('s.updated_at'),
 });
 /** A product that verifies numbers: its texts, channels, limits and guard. */
 export type Service = RowOf<typeof SERVICE>;
@@ -189,7 +190,7 @@ export async function addService(
   const sealed = seal(secretKey, secret, placeOf('challenge', { accountId, id }));
   const service = await maybeOne(
     tx,
-    sql`INSERT INTO verify_service (account_id, id, name, settings, challenge_secret)
+    sql`INSERT INTO verify_service AS s (account_id, id, name, settings, challenge_secret)
         VALUES (${accountId}, ${id}, ${name}, ${JSON.stringify(settings)}, ${sealed})
         ON CONFLICT (account_id, name) DO NOTHING RETURNING ${SERVICE}`,
   );
@@ -212,7 +213,7 @@ export async function changeService(
   if (other && other.id !== id) throw nameTaken();
   const service = await maybeOne(
     tx,
-    sql`UPDATE verify_service SET name = ${name}, settings = ${JSON.stringify(settings)}, updated_at = now()
+    sql`UPDATE verify_service s SET name = ${name}, settings = ${JSON.stringify(settings)}, updated_at = now()
         WHERE account_id = ${accountId} AND id = ${id} RETURNING ${SERVICE}`,
   );
   if (!service) throw noService();
@@ -249,24 +250,26 @@ export async function removeService(tx: Db, actor: Author, { id }: { id: string 
 export const listServices = (db: Db, { accountId }: { accountId: number }): Promise<Service[]> =>
   many(
     db,
-    sql`SELECT ${SERVICE} FROM verify_service WHERE account_id = ${accountId} ORDER BY name LIMIT ${MAX_SERVICES}`,
+    sql`SELECT ${SERVICE} FROM verify_service s WHERE account_id = ${accountId} ORDER BY name LIMIT ${MAX_SERVICES}`,
   );
 
 /** Finds a service. Errors: 404. */
 export async function findService(db: Db, { accountId, id }: Place): Promise<Service> {
   const service = await maybeOne(
     db,
-    sql`SELECT ${SERVICE} FROM verify_service WHERE account_id = ${accountId} AND id = ${id}`,
+    sql`SELECT ${SERVICE} FROM verify_service s WHERE account_id = ${accountId} AND id = ${id}`,
   );
   if (!service) throw noService();
   return service;
 }
 
-/** Finds a service by its id alone, for a hook: the secret of the service decides who may call it. */
-export const findHookedService = (db: Db, { id }: { id: string }): Promise<Service | undefined> =>
-  maybeOne(
+/** A service that has a secret for hooks, with what its account may do. */
+export type HookedService = Service & AccountGate;
+
+/** Lists the services with hooks of active accounts by their ids alone: the secret of each decides who may call it. */
+export const listHookedServices = (db: Db, ids: readonly string[]): Promise<HookedService[]> =>
+  many(
     db,
-    sql`SELECT ${SERVICE} FROM verify_service
-        WHERE id = ${id} AND hook_secret IS NOT NULL
-          AND account_id IN (SELECT a.id FROM account a WHERE a.status = 'active')`,
+    onePlan(sql`SELECT ${SERVICE}, ${GATE} FROM verify_service s JOIN account a ON a.id = s.account_id AND a.status = 'active'
+        WHERE s.id = ANY(${ids}::uuid[]) AND s.hook_secret IS NOT NULL`),
   );

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { type Author, recordAudit } from '../accounts/audit.ts';
 import type { Actor } from '../core/actor.ts';
@@ -7,6 +8,7 @@ import { tenant, tenantTransaction } from '../core/db/transaction.ts';
 import { AppError, type FieldError, invalidFields } from '../core/errors.ts';
 import { type App, ErrorOut, ref, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
+import { waitWithoutTurn } from '../core/http/turns.ts';
 import { firstIdAt, timeOfId } from '../core/ids.ts';
 import { instant, orNull } from '../core/schema.ts';
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../core/time.ts';
@@ -19,8 +21,6 @@ import type { WebhookRouteDeps } from './routes.ts';
 /** Days for which the events of a feed are kept. */
 export const FEED_DAYS = 7;
 const MAX_LIMIT = 1000;
-/** Events that one request reads to find some of the wanted types. */
-const MAX_SCANNED = 5000;
 const MAX_WAIT_SECONDS = 25;
 const POLL_MS = 500;
 /** Requests of one account that wait at the same time, in one process. */
@@ -82,7 +82,8 @@ export async function readFeed(
     throw new AppError('gone', {
       message: `The cursor is too old: the feed begins at ${oldest.toISOString()}. Read it without after`,
     });
-  const scanned = types === null ? limit : Math.max(limit, MAX_SCANNED);
+  // To find some of the wanted types.
+  const scanned = types === null ? limit : MAX_LIMIT;
   const skipped = cursor ? cursor.place + 1 : 0;
   const rows = await listPublished(db, {
     accountId,
@@ -282,7 +283,11 @@ export function feedRoutes(app: App, { pool, fileUrl }: FeedDeps): void {
       querystring: FeedQuery,
       response: { 200: FeedOut, 409: ref(ErrorOut), 410: ref(ErrorOut) },
     },
-    handler: async ({ actor, query: { after, types, limit, wait }, raw }) => {
+    handler: async (asked) => {
+      const {
+        actor,
+        query: { after, types, limit, wait },
+      } = asked;
       const request = {
         after,
         limit,
@@ -293,7 +298,7 @@ export function feedRoutes(app: App, { pool, fileUrl }: FeedDeps): void {
       const deadline = performance.now() + wait * SECOND_MS;
       const read = () => readFeed(tenant(pool, actor), actor, request);
       const page = await read();
-      return wait === 0 || isWorth(page) ? page : counted(actor, () => awaitEvents(read, page, deadline, raw));
+      return wait === 0 || isWorth(page) ? page : counted(actor, () => awaitEvents(read, page, deadline, asked));
     },
   });
 
@@ -328,11 +333,12 @@ export function feedRoutes(app: App, { pool, fileUrl }: FeedDeps): void {
     read: () => Promise<FeedPage>,
     page: FeedPage,
     deadline: number,
-    raw: { readonly socket: { readonly destroyed: boolean } },
+    asked: FastifyRequest,
   ): Promise<FeedPage> {
     let latest = page;
-    while (!isWorth(latest) && performance.now() < deadline && !raw.socket.destroyed && !closing.signal.aborted) {
-      await pause(POLL_MS, undefined, { signal: closing.signal }).catch(() => undefined);
+    const { socket } = asked.raw;
+    while (!isWorth(latest) && performance.now() < deadline && !socket.destroyed && !closing.signal.aborted) {
+      await waitWithoutTurn(asked, () => pause(POLL_MS, undefined, { signal: closing.signal }).catch(() => undefined));
       latest = await read();
     }
     return latest;

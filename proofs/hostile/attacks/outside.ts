@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Attack, type Ground, MEANS, type Tenant } from '../attack.ts';
 import { ask, FROM_CONSOLE, fieldOf, MS, PG, requestsAt, type Wire, withKey } from '../requests.ts';
@@ -13,6 +14,9 @@ export const LOOKED_UP_PREFIX = '352';
 /** The look-ups that a trial account has in a day. */
 const LOOK_UPS = 1000;
 const LOOK_UP_WITHIN_MS = 60_000;
+
+/** The codes that a trial account may send in a second with one key. */
+const TRIAL_KEY_PER_SECOND = 10;
 
 const italians = (count: number): string[] =>
   Array.from({ length: count }, (_, i) => `+3933${String(i).padStart(8, '0')}`);
@@ -183,4 +187,70 @@ export const OUTSIDE_ATTACKS: readonly Attack[] = [
       };
     }),
   },
+  {
+    name: 'readers of four event feeds that wait',
+    player: 'trial tenant',
+    tiny: true,
+    accounts: ACCOUNTS,
+    prepare: requestsAt(
+      ACCOUNTS * MEANS.trialPerSecond,
+      async (ground) => {
+        const tenants = [ground.tenant, ...ground.others];
+        for (const tenant of tenants)
+          await ask(ground, withKeyOf(ground, tenant, 'PUT', `${PG}/event-feed/settings`, { enabled: true }));
+        return (n) => withKeyOf(ground, tenants[n % ACCOUNTS] ?? ground.tenant, 'GET', `${PG}/event-feed?wait=25`);
+      },
+      { atOnce: 10 * ACCOUNTS },
+    ),
+  },
+  {
+    name: 'sends to a person with consents for thousands of senders',
+    player: 'trial tenant',
+    tiny: true,
+    prepare: requestsAt(MEANS.trialPerSecond, async (ground) => {
+      const to = '+393331234567';
+      for (let n = 0; n < 20; n++) {
+        const consents = Array.from({ length: 5000 }, (_, i) => ({
+          to,
+          channel: 'SMS',
+          purpose: 'otp',
+          sender: `s${n * 5000 + i}`,
+          state: 'OPTED_IN',
+        }));
+        // Rejected: a person has a hundred at most.
+        await ask(ground, withKey(ground, 'PUT', `${PG}/consents`, { consents })).catch(() => undefined);
+      }
+      return () => withKey(ground, 'POST', `${MS}/sms/send`, { phoneNumber: to, message: 'x' });
+    }),
+  },
+  {
+    name: 'codes of an identity product, signed with the secret of a trial account',
+    player: 'trial tenant',
+    tiny: true,
+    meets: {
+      claim: 'an identity product sends no more codes than a key may make requests',
+      holds: ({ 429: _rejected, closed: _closed, ...worked }, seconds) =>
+        Object.values(worked).reduce((sum: number, count = 0) => sum + count, 0) <=
+        TRIAL_KEY_PER_SECOND * (seconds + 2),
+    },
+    prepare: requestsAt(
+      MEANS.unauthenticatedPerSecond,
+      async (ground) => {
+        const service = { name: 'Hostile', brand: 'Acme', codeMode: 'provided' };
+        const id = fieldOf(await ask(ground, withKey(ground, 'POST', `${PG}/verify/services`, service)), 'id');
+        const secret = 'the secret of an identity product';
+        await ask(ground, withKey(ground, 'PUT', `${PG}/verify/services/${id}/hook-secret`, { secret }));
+        return (n) => signedCode(`/hooks/zitadel/send-sms/${id}`, secret, `+3938${String(n).padStart(8, '0')}`);
+      },
+      { atOnce: 128 },
+    ),
+  },
 ];
+
+function signedCode(path: string, secret: string, recipientPhoneNumber: string): Wire {
+  const body = JSON.stringify({ contextInfo: { recipientPhoneNumber }, args: { code: '123456' } });
+  const time = Math.floor(Date.now() / 1000);
+  const signature = createHmac('sha256', secret).update(`${time}.${body}`).digest('hex');
+  const headers = { 'content-type': 'application/json', 'zitadel-signature': `t=${time},v1=${signature}` };
+  return { method: 'POST', path, headers, body };
+}

@@ -8,6 +8,7 @@ import { openRequest } from '../../../test/support/http/open-request.ts';
 import { until } from '../../../test/support/until.ts';
 import { authentication } from './auth.ts';
 import { createServer } from './server.ts';
+import { waitWithoutTurn } from './turns.ts';
 
 const LARGE = JSON.stringify({ text: 'x'.repeat(64 * 1024) });
 
@@ -45,6 +46,11 @@ async function turnsServer() {
     closed.get('/stream', { config: { takesTurns: true } }, (_request, reply) => {
       reply.hijack();
       reply.raw.writeHead(200).write('begun');
+    });
+    closed.get('/events', { config: { takesTurns: true } }, async (request) => {
+      await waitWithoutTurn(request, async () => void (await work(request)));
+      begun.push(`${String(request.headers['x-name'])} again`);
+      return {};
     });
     const schema = { body: Type.Object({ number: Type.Number() }) };
     closed.post('/numbers', { schema }, () => ({}));
@@ -152,6 +158,20 @@ test('of a route that has given an account a large response, one of its requests
   expect(begun).toEqual(['a1', 'c1']);
   endFirst();
   await until('the next one', () => begun.includes('a2'));
+});
+
+test('requests that wait for an event keep no others waiting, and take a turn again after it', async () => {
+  const { begin, begun, endFirst } = await turnsServer();
+  for (const name of ['a1', 'a2', 'a3', 'a4']) await begin(name, 'GET /events');
+  await until('the requests that wait', () => begun.length === 4);
+  for (const name of ['a5', 'a6']) await begin(name, 'GET /figures');
+  await until('the others', () => begun.length === 6);
+  endFirst();
+  await begin('b1', 'GET /figures');
+  await until('another account', () => begun.includes('b1'));
+  expect(begun).not.toContain('a1 again');
+  for (let others = 0; others < 4; others++) endFirst();
+  await until('the turn after the event', () => begun.includes('a1 again'));
 });
 
 test('a stream that is left gives its turn back', async () => {

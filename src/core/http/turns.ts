@@ -32,19 +32,30 @@ const LARGE = { size: 4, perAccount: 1 };
 const LARGEST = { freeBytes: 1024 * 1024, bytesPerMs: 16 * 1024 };
 
 type Entering = { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly accountId: number };
-type Turn = { readonly slot: Slot; isAtWork: boolean };
+/** `enter` waits for the next turn of the same request; it rejects if the client has disconnected. */
+type Turn = { slot: Slot; readonly enter: () => Promise<Slot>; isAtWork: boolean };
+
+const turns = new WeakMap<FastifyRequest, Turn>();
+
+/** Runs `wait`, which does no work, without the turn of the request, and takes another turn after it. */
+export async function waitWithoutTurn(request: FastifyRequest, wait: () => Promise<void>): Promise<void> {
+  const turn = turns.get(request);
+  turn?.slot[Symbol.dispose]();
+  await wait();
+  if (turn) turn.slot = await turn.enter();
+}
 
 /**
  * Lets accounts take turns with long requests: those with large bodies, reads of pages, routes with `takesTurns`, and
  * every route that has once given the account a large response. Of one account two are in progress at a time, and one
  * with a large response, and the rest waits, so that an account with many of them leaves the event loop and the
  * database to others. A turn lasts from the whole body until the response is sent. Call it before the routes are
- * registered. Handlers of such routes must not wait for the client, or for another server.
+ * registered. Handlers of such routes must not wait for the client, for another server or for an event, except in
+ * `waitWithoutTurn`: eight requests that waited for 25 seconds held up the pages of all accounts for as long.
  */
 export function takeTurns(app: App): void {
   const large = createFairQueue(LARGE);
   const long = createFairQueue(LONG);
-  const turns = new WeakMap<FastifyRequest, Turn>();
   /** Accounts and routes whose rows may be large, as a response has shown: `17 /messages`. */
   const withLargeAnswers = new LRUCache<string, true>({ max: 10_000 });
 
@@ -62,8 +73,8 @@ export function takeTurns(app: App): void {
     };
     if (reply.raw.closed) giveUp();
     else reply.raw.once('close', giveUp);
-    const slot = await queue.enter(accountId, { signal: waiting.signal });
-    turns.set(request, { slot, isAtWork: false });
+    const next = (): Promise<Slot> => queue.enter(accountId, { signal: waiting.signal });
+    turns.set(request, { slot: await next(), enter: next, isAtWork: false });
   }
 
   app.addHook('onRoute', (route) => {

@@ -1,6 +1,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
+import { LRUCache } from 'lru-cache';
 import { Counter, type Registry } from 'prom-client';
 import { networkOf } from '../address.ts';
 import type { Config } from '../config.ts';
@@ -8,6 +9,7 @@ import { AppError } from '../errors.ts';
 import { createFairBudget, createRateLimiter, type Rate } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
+import { DAY_MS } from '../time.ts';
 import { HEALTH_PREFIX } from './admission.ts';
 import { type App, optionsOf } from './app.ts';
 
@@ -95,6 +97,27 @@ export function limitFailures(app: App, count: (bound: Refusal) => void): void {
     if (request.countsFailure && isFailure(reply)) limiter.take(nameOf(request), RATE);
     done();
   });
+}
+
+const MAX_REMEMBERED = 10_000;
+
+/** Networks from which callers of such routes have proven themselves, by name. */
+export type KnownCallers = {
+  /** Records that the caller with this name has proven itself from this address. */
+  add(name: string | number, ip: string): void;
+  has(name: string | number, ip: string): boolean;
+};
+
+/**
+ * Remembers for a day from which networks callers come. Carriers and identity products share their addresses with others
+ * (anyone can make Google post to us): failures of those must not lock them out.
+ */
+export function createKnownCallers(): KnownCallers {
+  const known = new LRUCache<string, true>({ max: MAX_REMEMBERED, ttl: DAY_MS });
+  return {
+    add: (name, ip) => void known.set(`${name} ${networkOf(ip)}`, true),
+    has: (name, ip) => known.has(`${name} ${networkOf(ip)}`),
+  };
 }
 
 const nameOf = ({ routeOptions, ip }: FastifyRequest): string => `${routeOptions.url} ${networkOf(ip)}`;

@@ -34,6 +34,7 @@ const defaultDeps = (pool: pg.Pool): ApiDeps => ({
   metrics: createMetrics(),
   authenticate: refuse,
   checkPassword: refuse,
+  countSigned: () => undefined,
   signInLimits: {
     guess: refuse,
     begin: () => undefined,
