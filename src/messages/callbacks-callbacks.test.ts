@@ -236,9 +236,11 @@ test('connections of one app get what is about their accounts, whichever of thei
   await add('other', { waba: '600', number: '206' });
   // The same account with another app secret: another app, whose callbacks these are not.
   await add('elsewhere', { waba: '700', number: '306', more: { appSecret: 'another-app' } });
-  await until('the kept message', async () => (await inbounds()).length === 1);
+  const kept = () => many<{ owner: string }>(program.pool, sql`SELECT owner FROM unclaimed_callback`);
+  // It is deleted after it was stored.
+  await until('the end of the kept message', async () => (await kept()).length === 1);
   expect(await inbounds()).toMatchObject([{ connection: 'other', body: 'early', destination: '206' }]);
-  expect(await many(program.pool, sql`SELECT owner FROM unclaimed_callback`)).toEqual([{ owner: '700' }]);
+  expect(await kept()).toEqual([{ owner: '700' }]);
   const after = whatsappBody(
     { messages: [textOf('wamid.late', 'late')], statuses: [statusOf('wamid.l', 'read')] },
     { waba: '600', number: '206' },

@@ -64,8 +64,8 @@ const ENDED = columns({
 type Ended = RowOf<typeof ENDED>;
 
 /**
- * Takes the final states of messages with codes, up to 500; returns how many. Receipts tell an outage of a carrier from codes that nobody reads, and a
- * verification none of whose messages can arrive is UNDELIVERED.
+ * Takes the final states of messages with codes, up to 500; returns how many. Receipts tell an outage of a carrier from
+ * codes that nobody reads, and a verification none of whose messages can arrive is UNDELIVERED.
  */
 function followMessages({ pool, now }: Deps, maxAgeMs: number): Promise<number> {
   return transaction(pool, async (tx) => {

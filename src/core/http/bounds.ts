@@ -127,6 +127,11 @@ function cutBody(
 }
 
 const SWEEP_MS = 1000;
+const gathered = new WeakSet<IncomingMessage>();
+
+/** Marks a request whose body stays in its stream until all of it is there: those bytes do not wait for us. */
+export const markGathered = (request: IncomingMessage): void => void gathered.add(request);
+
 /** Within this many sweeps a body must bring its next `MIN_BYTES`, or its end. */
 const MAX_SWEEPS = 10;
 const MIN_BYTES = 1024;
@@ -178,7 +183,8 @@ const hasBody = ({ headers }: IncomingMessage): boolean =>
 
 function isSlow({ bytesRead }: Socket, body: Open): boolean {
   const isAnswered = body.response.writableEnded;
-  const waitsForUs = body.request.readableLength > 0 || body.request.socket.isPaused();
+  const isUnread = body.request.readableLength > 0 && !gathered.has(body.request);
+  const waitsForUs = isUnread || body.request.socket.isPaused();
   if (!isAnswered && (waitsForUs || bytesRead - body.read >= MIN_BYTES)) {
     body.read = bytesRead;
     body.sweeps = 0;

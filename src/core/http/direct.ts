@@ -8,6 +8,7 @@ import type { Metrics } from '../metrics.ts';
 import type { Admission } from './admission.ts';
 import { CHALLENGE, scopeError } from './auth.ts';
 import { parseJson } from './body.ts';
+import { markGathered } from './bounds.ts';
 import { asAppError, isRefusal, standardError } from './errors.ts';
 import { UNAUTHENTICATED_BODY_BYTES } from './unauthenticated.ts';
 import { findUnknownFields } from './unknown-fields.ts';
@@ -129,6 +130,7 @@ const isOfProgram = (name: string, value: unknown): boolean =>
 /** Calls back when all bytes of the body have arrived, and have been taken from the request. */
 function readWhole(request: IncomingMessage, done: (bytes: Buffer) => void): void {
   const length = Number(request.headers['content-length']);
+  markGathered(request);
   const onReadable = (): void => {
     if (request.readableLength < length) return;
     request.off('readable', onReadable);

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { Type } from 'typebox';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { apiDeps } from '../../../test/support/http/api.ts';
 import { listening } from '../../../test/support/http/listen.ts';
@@ -11,8 +12,10 @@ async function stoppedServer() {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const deps = apiDeps();
-  const app = createServer(deps);
+  const direct = { path: '/direct', scope: 'SMS', body: Type.Object({}), authenticate: deps.authenticate } as const;
+  const app = createServer(deps, undefined, { ...direct, read: () => async () => ({}) });
   const [reached, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  app.post(direct.path, () => ({}));
   app.post('/', ({ body }) => ({ bytes: JSON.stringify(body).length }));
   app.post('/refuses', { onRequest: (_request, reply) => void reply.code(403).send({ refused: true }) }, () => ({}));
   const mayRead = Promise.withResolvers<void>();
@@ -67,9 +70,12 @@ test.each([
   expect(await metrics()).toContain('heliograph_http_refused_total{bound="slow_body"} 1');
 });
 
-test('a body that drips a byte a second is ended like one that stands still', async () => {
+test.each([
+  ['/', LENGTH],
+  ['/direct', 'X-API-Key: any\r\nContent-Length: 4000'],
+])('a body to %s that drips a byte a second is ended like one that stands still', async (path, headers) => {
   const { post, sendMore } = await stoppedServer();
-  const request = await post('/', LENGTH, '{"a":"');
+  const request = await post(path, headers, '{"a":"');
   for (let second = 0; second < 9; second++) {
     await sendMore(request, 'x');
     pass(1);
