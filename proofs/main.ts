@@ -28,6 +28,7 @@ const OPTIONS = {
   'rls-only': { type: 'boolean', default: false },
   'app-only': { type: 'boolean', default: false },
   smpp: { type: 'boolean', default: false },
+  verify: { type: 'boolean', default: false },
   server: { type: 'boolean', default: false },
 } as const;
 
@@ -38,7 +39,7 @@ type Values = ReturnType<typeof parse>['values'];
 function proofName(wanted: string, values: Values): string {
   const policy = values.policy === undefined ? [] : [`--policy ${values.policy}`];
   const fault = values.fault === undefined ? [] : [`--fault ${values.fault}`];
-  const flags = (['pg', 'campaign', 'rls-only', 'app-only', 'http', 'smpp', 'server'] as const).filter(
+  const flags = (['pg', 'campaign', 'rls-only', 'app-only', 'http', 'smpp', 'verify', 'server'] as const).filter(
     (each) => values[each],
   );
   return [wanted, ...policy, ...fault, ...flags.map((flag) => `--${flag}`)].join(' ');

@@ -169,7 +169,7 @@ function chargesBy(ledger: Ledger): number {
  * submit is parked for a moment, and its credit stays reserved until then. After a deadline, returns the balances as
  * they are.
  */
-async function untilSettled(stage: Stage, account: Account) {
+export async function untilSettled(stage: Stage, account: Account) {
   const end = performance.now() + STALL_TIMEOUT_MS;
   let books = await readBalances(stage, account);
   while (books.reservedMicros !== 0 && performance.now() < end) {

@@ -4,6 +4,7 @@ import { crashCampaign } from './crash/campaign.ts';
 import { crashExpress, crashExpressPostgres } from './crash/express.ts';
 import { crash, crashHttp, crashPostgres } from './crash/index.ts';
 import { resubmit } from './crash/resubmit.ts';
+import { crashVerify } from './crash/verify.ts';
 import { crashOfCustomers } from './customers/crash.ts';
 import { erase } from './erase.ts';
 import { failover } from './failover.ts';
@@ -31,6 +32,7 @@ export const PROOFS: Readonly<Record<string, Proof>> = {
   'crash --campaign': crashCampaign,
   'crash --http': crashHttp,
   'crash --smpp': crashOfCustomers,
+  'crash --verify': crashVerify,
   failover,
   scale,
   'cell-lost': cellLost,

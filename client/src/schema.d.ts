@@ -3441,7 +3441,7 @@ export interface paths {
         put?: never;
         /**
          * Add an endpoint for events
-         * @description An account may have 20 endpoints besides its webhook of the specification. Each receives the events of its types and filters, as envelopes `{id, type, version, occurredAt, accountId, data}`, signed according to Standard Webhooks with its secret, which is shown only in this response. No endpoint waits for another. 409: an endpoint with this URL and these types exists.
+         * @description An account may have 20 endpoints besides its webhook of the specification. Each receives the events of its types and filters, as envelopes `{id, type, version, occurredAt, accountId, data}`, signed according to Standard Webhooks with its secret, which is shown only in this response. No endpoint waits for another. 409: an endpoint with this URL and these types exists. Events `message.accepted` may be missing for sends of the first second.
          *
          *     Scope: `webhooks` (write). Roles: manager, admin. Sessions need a step-up.
          */
@@ -7041,6 +7041,40 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "sender.quality": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** WhatsApp has changed the quality of one of your numbers */
+        post: operations["onSenderQualityEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "sender.limit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** WhatsApp has changed how many people one of your numbers may write to first within 24 hours */
+        post: operations["onSenderLimitEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "conversation.assigned": {
         parameters: {
             query?: never;
@@ -7398,6 +7432,7 @@ export interface components {
                 price: {
                     amount: number;
                     category: string | null;
+                    billable: boolean | null;
                 } | null;
                 /** @description How often it was submitted so far. */
                 attempts: number;
@@ -7455,6 +7490,7 @@ export interface components {
                 price: {
                     amount: number;
                     category: string | null;
+                    billable: boolean | null;
                 } | null;
                 /** @description How often it was submitted so far. */
                 attempts: number;
@@ -7512,6 +7548,7 @@ export interface components {
                 price: {
                     amount: number;
                     category: string | null;
+                    billable: boolean | null;
                 } | null;
                 /** @description How often it was submitted so far. */
                 attempts: number;
@@ -7569,6 +7606,7 @@ export interface components {
                 price: {
                     amount: number;
                     category: string | null;
+                    billable: boolean | null;
                 } | null;
                 /** @description How often it was submitted so far. */
                 attempts: number;
@@ -7626,6 +7664,7 @@ export interface components {
                 price: {
                     amount: number;
                     category: string | null;
+                    billable: boolean | null;
                 } | null;
                 /** @description How often it was submitted so far. */
                 attempts: number;
@@ -7683,6 +7722,7 @@ export interface components {
                 price: {
                     amount: number;
                     category: string | null;
+                    billable: boolean | null;
                 } | null;
                 /** @description How often it was submitted so far. */
                 attempts: number;
@@ -7740,6 +7780,7 @@ export interface components {
                 price: {
                     amount: number;
                     category: string | null;
+                    billable: boolean | null;
                 } | null;
                 /** @description How often it was submitted so far. */
                 attempts: number;
@@ -8022,6 +8063,50 @@ export interface components {
                 language: string;
                 category: string;
                 oldCategory: string;
+            };
+        };
+        SenderQualityEvent: {
+            /**
+             * Format: uuid
+             * @description As in `webhook-id`: the same for all endpoints and attempts.
+             */
+            id: string;
+            /** @enum {string} */
+            type: "sender.quality";
+            /** @enum {number} */
+            version: 2;
+            /**
+             * Format: date-time
+             * @description UTC
+             */
+            occurredAt: string;
+            accountId: number;
+            data: {
+                phoneNumberId: string;
+                quality: string;
+                oldQuality: string;
+            };
+        };
+        SenderLimitEvent: {
+            /**
+             * Format: uuid
+             * @description As in `webhook-id`: the same for all endpoints and attempts.
+             */
+            id: string;
+            /** @enum {string} */
+            type: "sender.limit";
+            /** @enum {number} */
+            version: 2;
+            /**
+             * Format: date-time
+             * @description UTC
+             */
+            occurredAt: string;
+            accountId: number;
+            data: {
+                phoneNumberId: string;
+                people: number | null;
+                oldPeople: number | null;
             };
         };
         ConversationAssignedEvent: {
@@ -24370,6 +24455,9 @@ export interface operations {
                             /** @description Your senders and numbers, as events name them. */
                             numbers?: string[];
                             campaignIds?: number[];
+                            /** @description Of sent messages: one of them as given with the send. */
+                            tags?: string[];
+                            verifyServiceIds?: string[];
                             /** @description Of the other person (ISO 3166-1). */
                             countries?: string[];
                             /** @description Of sent messages only failed and expired ones; other events are not affected. */
@@ -24439,6 +24527,9 @@ export interface operations {
                         /** @description Your senders and numbers, as events name them. */
                         numbers?: string[];
                         campaignIds?: number[];
+                        /** @description Of sent messages: one of them as given with the send. */
+                        tags?: string[];
+                        verifyServiceIds?: string[];
                         /** @description Of the other person (ISO 3166-1). */
                         countries?: string[];
                         /** @description Of sent messages only failed and expired ones; other events are not affected. */
@@ -24483,6 +24574,9 @@ export interface operations {
                             /** @description Your senders and numbers, as events name them. */
                             numbers?: string[];
                             campaignIds?: number[];
+                            /** @description Of sent messages: one of them as given with the send. */
+                            tags?: string[];
+                            verifyServiceIds?: string[];
                             /** @description Of the other person (ISO 3166-1). */
                             countries?: string[];
                             /** @description Of sent messages only failed and expired ones; other events are not affected. */
@@ -24579,6 +24673,9 @@ export interface operations {
                             /** @description Your senders and numbers, as events name them. */
                             numbers?: string[];
                             campaignIds?: number[];
+                            /** @description Of sent messages: one of them as given with the send. */
+                            tags?: string[];
+                            verifyServiceIds?: string[];
                             /** @description Of the other person (ISO 3166-1). */
                             countries?: string[];
                             /** @description Of sent messages only failed and expired ones; other events are not affected. */
@@ -24678,6 +24775,9 @@ export interface operations {
                         /** @description Your senders and numbers, as events name them. */
                         numbers?: string[];
                         campaignIds?: number[];
+                        /** @description Of sent messages: one of them as given with the send. */
+                        tags?: string[];
+                        verifyServiceIds?: string[];
                         /** @description Of the other person (ISO 3166-1). */
                         countries?: string[];
                         /** @description Of sent messages only failed and expired ones; other events are not affected. */
@@ -24725,6 +24825,9 @@ export interface operations {
                             /** @description Your senders and numbers, as events name them. */
                             numbers?: string[];
                             campaignIds?: number[];
+                            /** @description Of sent messages: one of them as given with the send. */
+                            tags?: string[];
+                            verifyServiceIds?: string[];
                             /** @description Of the other person (ISO 3166-1). */
                             countries?: string[];
                             /** @description Of sent messages only failed and expired ones; other events are not affected. */
@@ -24897,6 +25000,9 @@ export interface operations {
                             /** @description Your senders and numbers, as events name them. */
                             numbers?: string[];
                             campaignIds?: number[];
+                            /** @description Of sent messages: one of them as given with the send. */
+                            tags?: string[];
+                            verifyServiceIds?: string[];
                             /** @description Of the other person (ISO 3166-1). */
                             countries?: string[];
                             /** @description Of sent messages only failed and expired ones; other events are not affected. */
@@ -25254,7 +25360,7 @@ export interface operations {
                 since?: string;
                 /** @description ISO 8601 with offset: events before then. */
                 until?: string;
-                eventType?: "message.accepted" | "message.sent" | "message.delivered" | "message.failed" | "message.expired" | "message.cancelled" | "message.read" | "message.received" | "consent.changed" | "consent.suspected" | "erasure.done" | "campaign.state" | "template.status" | "template.category" | "conversation.assigned" | "conversation.closed" | "contact.created" | "contact.updated" | "verification.created" | "verification.sent" | "verification.approved" | "verification.failed" | "verification.expired" | "verification.blocked" | "import.completed" | "export.completed" | "credit.low" | "webhook.disabled";
+                eventType?: "message.accepted" | "message.sent" | "message.delivered" | "message.failed" | "message.expired" | "message.cancelled" | "message.read" | "message.received" | "consent.changed" | "consent.suspected" | "erasure.done" | "campaign.state" | "template.status" | "template.category" | "sender.quality" | "sender.limit" | "conversation.assigned" | "conversation.closed" | "contact.created" | "contact.updated" | "verification.created" | "verification.sent" | "verification.approved" | "verification.failed" | "verification.expired" | "verification.blocked" | "import.completed" | "export.completed" | "credit.low" | "webhook.disabled";
             };
             header?: never;
             path: {
@@ -25274,7 +25380,7 @@ export interface operations {
                     "application/json": {
                         data: {
                             /** @enum {string} */
-                            eventType: "message.accepted" | "message.sent" | "message.delivered" | "message.failed" | "message.expired" | "message.cancelled" | "message.read" | "message.received" | "consent.changed" | "consent.suspected" | "erasure.done" | "campaign.state" | "template.status" | "template.category" | "conversation.assigned" | "conversation.closed" | "contact.created" | "contact.updated" | "verification.created" | "verification.sent" | "verification.approved" | "verification.failed" | "verification.expired" | "verification.blocked" | "import.completed" | "export.completed" | "credit.low" | "webhook.disabled";
+                            eventType: "message.accepted" | "message.sent" | "message.delivered" | "message.failed" | "message.expired" | "message.cancelled" | "message.read" | "message.received" | "consent.changed" | "consent.suspected" | "erasure.done" | "campaign.state" | "template.status" | "template.category" | "sender.quality" | "sender.limit" | "conversation.assigned" | "conversation.closed" | "contact.created" | "contact.updated" | "verification.created" | "verification.sent" | "verification.approved" | "verification.failed" | "verification.expired" | "verification.blocked" | "import.completed" | "export.completed" | "credit.low" | "webhook.disabled";
                             messageId: string | null;
                             /**
                              * Format: uuid
@@ -25342,7 +25448,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        eventType: "message.accepted" | "message.sent" | "message.delivered" | "message.failed" | "message.expired" | "message.cancelled" | "message.read" | "message.received" | "consent.changed" | "consent.suspected" | "erasure.done" | "campaign.state" | "template.status" | "template.category" | "conversation.assigned" | "conversation.closed" | "contact.created" | "contact.updated" | "verification.created" | "verification.sent" | "verification.approved" | "verification.failed" | "verification.expired" | "verification.blocked" | "import.completed" | "export.completed" | "credit.low" | "webhook.disabled";
+                        eventType: "message.accepted" | "message.sent" | "message.delivered" | "message.failed" | "message.expired" | "message.cancelled" | "message.read" | "message.received" | "consent.changed" | "consent.suspected" | "erasure.done" | "campaign.state" | "template.status" | "template.category" | "sender.quality" | "sender.limit" | "conversation.assigned" | "conversation.closed" | "contact.created" | "contact.updated" | "verification.created" | "verification.sent" | "verification.approved" | "verification.failed" | "verification.expired" | "verification.blocked" | "import.completed" | "export.completed" | "credit.low" | "webhook.disabled";
                         messageId: string | null;
                         /**
                          * Format: uuid
@@ -25429,7 +25535,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        eventType: "message.accepted" | "message.sent" | "message.delivered" | "message.failed" | "message.expired" | "message.cancelled" | "message.read" | "message.received" | "consent.changed" | "consent.suspected" | "erasure.done" | "campaign.state" | "template.status" | "template.category" | "conversation.assigned" | "conversation.closed" | "contact.created" | "contact.updated" | "verification.created" | "verification.sent" | "verification.approved" | "verification.failed" | "verification.expired" | "verification.blocked" | "import.completed" | "export.completed" | "credit.low" | "webhook.disabled";
+                        eventType: "message.accepted" | "message.sent" | "message.delivered" | "message.failed" | "message.expired" | "message.cancelled" | "message.read" | "message.received" | "consent.changed" | "consent.suspected" | "erasure.done" | "campaign.state" | "template.status" | "template.category" | "sender.quality" | "sender.limit" | "conversation.assigned" | "conversation.closed" | "contact.created" | "contact.updated" | "verification.created" | "verification.sent" | "verification.approved" | "verification.failed" | "verification.expired" | "verification.blocked" | "import.completed" | "export.completed" | "credit.low" | "webhook.disabled";
                         messageId: string | null;
                         /**
                          * Format: uuid
@@ -36508,6 +36614,50 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["TemplateCategoryEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx within 5 seconds acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onSenderQualityEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SenderQualityEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx within 5 seconds acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onSenderLimitEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SenderLimitEvent"];
             };
         };
         responses: {

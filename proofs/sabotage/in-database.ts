@@ -82,6 +82,18 @@ export const ONE_MAIL_QUEUE = `
   ${named("UPDATE job SET kind = 'mail', account_id = (SELECT min(id) FROM account) WHERE id = NEW.id;")}
   CREATE TRIGGER fault AFTER INSERT ON job FOR EACH ROW WHEN (NEW.kind LIKE 'mail%') EXECUTE FUNCTION fault();`;
 
+/** Events get places at random in the feed, so that some appear before the cursors of its readers. */
+export const PLACES_AT_RANDOM = changing(
+  'webhook_published',
+  'NEW.position := (random() * NEW.position::text::bigint)::bigint::text::xid8;',
+);
+
+/** An approved verification stays open, so that its code can be entered again. */
+export const APPROVED_STAYS_OPEN = changing(
+  'verification',
+  "IF NEW.status = 'APPROVED' THEN NEW.status := 'PENDING'; NEW.ended_at := NULL; END IF;",
+);
+
 /** Every session counts as one whose user has just proven to be there. */
 export const ALWAYS_PROVEN = changing('user_session', "NEW.proven_at := 'infinity';");
 

@@ -8,7 +8,9 @@ import { type Crew, killPoints, killPostgres, startCrew } from '../lib/kills.ts'
 import { pollUntilDone } from '../lib/poll.ts';
 import { type Findings, judge, type Mode, type Proof, type Run } from '../lib/proof.ts';
 import { openStage, type Stage } from '../lib/stage.ts';
+import { PLACES_AT_RANDOM } from '../sabotage/in-database.ts';
 import { compare, type Expected, type Undelivered } from './compare.ts';
+import { compareFeed, keepFeed, startReader } from './feed.ts';
 import { type Behaviour, type Receivers, startReceivers } from './receivers.ts';
 import { addEndpoints, compareSeveral, countAccepted, countWanted } from './several.ts';
 
@@ -20,26 +22,30 @@ const UNDELIVERED_SHOWN = 5;
 const DESTINATIONS_PER_REQUEST = 2000;
 const WEBHOOK = '/api/partner-gateway/v1/webhooks/delivery-status';
 
-/** `hostile` is the number of messages whose events can only be given up. */
+/** `hostile` is the number of messages whose events can only be given up; `several` that of the account with endpoints. */
 type Size = {
   readonly messages: number;
+  readonly several: number;
   readonly hostile: number;
   readonly kills: number;
   readonly postgresKills: number;
 };
 
 const SIZES: Readonly<Record<Mode, Size>> = {
-  tiny: { messages: 400, hostile: 20, kills: 3, postgresKills: 0 },
-  quick: { messages: 5000, hostile: 100, kills: 15, postgresKills: 2 },
-  full: { messages: 50_000, hostile: 500, kills: 200, postgresKills: 10 },
+  tiny: { messages: 400, several: 95, hostile: 20, kills: 3, postgresKills: 0 },
+  quick: { messages: 5000, several: 1300, hostile: 100, kills: 15, postgresKills: 2 },
+  // Three events of each message, for five endpoints and the feed.
+  full: { messages: 50_000, several: 66_700, hostile: 500, kills: 200, postgresKills: 10 },
 };
 
 export const webhooks: Proof = {
   promise: 'Every event reaches a receiver that accepts it, or is listed as dead, whatever is killed.',
   sabotage: {
-    fault: 'an event counts as delivered once it is sent, whatever the receiver responds',
+    fault:
+      'an event counts as delivered once it is sent, whatever the receiver responds, and events get places at random in the feed',
     module: new URL('../sabotage/webhooks.ts', import.meta.url),
-    breaks: ['every event reached the receivers that accept events'],
+    sql: PLACES_AT_RANDOM,
+    breaks: ['every event reached the receivers that accept events', 'the feed has each event once and in order'],
     mode: 'tiny',
   },
   prove,
@@ -67,7 +73,9 @@ async function prove(run: Run): Promise<Findings> {
   ];
   const { client: several } = await stage.newAccount({ plan: 'unlimited' });
   const severalSecrets = await addEndpoints(several, receivers.urlOfEndpoint);
-  const ofSeveral = await simulate(several, 'good', Math.ceil(each / 2));
+  await keepFeed(several);
+  const ofSeveral = await simulate(several, 'good', size.several);
+  const readToEnd = startReader(run, several);
   run.log(`${expected.length + ofSeveral.length} messages are accepted; ${WORKERS} workers start`);
 
   const crew = await startCrew(run, stage, WORKERS);
@@ -92,12 +100,14 @@ async function prove(run: Run): Promise<Findings> {
   const dead = await countDead(accounts.hostile.client);
   const { undelivered, ...counts } = compare(expected, receivers.received, secrets);
   const endpoints = compareSeveral(ofSeveral, receivers.several, severalSecrets);
+  const feed = await compareFeed(several, ofSeveral, await readToEnd());
   for (const event of undelivered.slice(0, UNDELIVERED_SHOWN)) run.log(await historyOf(stage, receivers, event));
   const figures = {
     ...counts,
     endpointEvents: wantedOfSeveral,
     endpointRequests: receivers.several.length,
     ...Object.fromEntries(Object.entries(endpoints).map(([name, count]) => [`endpoints.${name}`, count])),
+    ...Object.fromEntries(Object.entries(feed).map(([name, count]) => [`feed.${name}`, count])),
     undelivered: undelivered.length,
     dead,
     left,
@@ -116,6 +126,8 @@ async function prove(run: Run): Promise<Findings> {
     'each endpoint gets the events of a message in order': endpoints.outOfOrder === 0,
     'all endpoints get an event under one id, each signed with its own secret':
       endpoints.withSeveralIds + endpoints.unsigned === 0,
+    'the feed has each event once and in order': feed.missing + feed.unwanted + feed.outOfOrder === 0,
+    'the feed read again is the same': feed.changed === 0,
     'all kills took place': crew.kills === size.kills + WORKERS && kills.postgres === postgresKills,
   });
 }

@@ -36,7 +36,8 @@ export async function addEndpoints(client: Client, urlOf: (name: string) => stri
   return secrets;
 }
 
-const codesOf = ({ codes }: Expected): readonly number[] => [TAKEN, ...codes];
+/** Returns the codes of the events of a message, in order, for endpoints and feeds. */
+export const codesOf = ({ codes }: Expected): readonly number[] => [TAKEN, ...codes];
 
 /** Counts the events that the living endpoints are to get. */
 export const countWanted = (expected: readonly Expected[]): number =>

@@ -3,6 +3,7 @@ import type { Pool } from 'pg';
 import { Type } from 'typebox';
 import type { Inbound, Receipt } from '../channels/carrier.ts';
 import type { Config } from '../core/config.ts';
+import { transaction } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
 import { type App, ErrorOut, ref } from '../core/http/app.ts';
 import { createKnownCallers, type KnownCallers } from '../core/http/unauthenticated.ts';
@@ -238,7 +239,7 @@ export function createCallbackStore(deps: CallbackStoreDeps): StoreCallback {
         ...inbounds.map((inbound: Inbound) => storeInbound({ connectionId, inbound }, answered)),
         receiveSubscriptions(pool, connectionId, subscriptions),
         insertNotices(pool, { connectionId, notices }),
-        people !== undefined && changeMessagingLimit(pool, { connectionId, people }),
+        people !== undefined && transaction(pool, (tx) => changeMessagingLimit(tx, { connectionId, people })),
         receiveTemplateChanges({ pool, onTemplatesChange }, connectionId, templates),
       ]);
     } finally {

@@ -4,6 +4,8 @@ import { bigint, boolean, int, rowsOf, text } from '../core/db/columns.ts';
 import { as, columns, type Db, exec, many, maybeOne, one, type RowOf, sql, textArray } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { HOUR_MS } from '../core/time.ts';
+import type { FactData } from '../webhooks/fact-types.ts';
+import { publishFacts } from '../webhooks/outbox.ts';
 
 /**
  * The number of people to whom a business portfolio at Meta may write first within 24 hours. Replies to people who
@@ -24,27 +26,38 @@ export const BULK_SHARE = 0.9;
 /** Returns the people of a limit whom campaigns and bulk requests may reach. */
 const bulkLimit = (people: number): number => Math.floor(people * BULK_SHARE);
 
-/** Stores the limit of the portfolio of a connection, for all its connections. */
-export async function updateMessagingLimit(db: Db, { connectionId, portfolio, people }: MessagingLimit): Promise<void> {
+/** Stores the limit of the portfolio of a connection, for all its connections. Call it in a transaction. */
+export async function updateMessagingLimit(tx: Db, { connectionId, portfolio, people }: MessagingLimit): Promise<void> {
   await exec(
-    db,
-    sql`WITH own AS (
-          INSERT INTO messaging_limit AS l (connection_id, portfolio, people) VALUES (${connectionId}, ${portfolio}, ${people})
-          ON CONFLICT (connection_id) DO UPDATE SET portfolio = excluded.portfolio, people = excluded.people)
-        UPDATE messaging_limit SET people = ${people}
-        WHERE portfolio = ${portfolio} AND connection_id <> ${connectionId} AND people IS DISTINCT FROM ${people}`,
+    tx,
+    sql`INSERT INTO messaging_limit (connection_id, portfolio, people) VALUES (${connectionId}, ${portfolio}, ${people})
+        ON CONFLICT (connection_id) DO UPDATE SET portfolio = excluded.portfolio`,
   );
+  await changeMessagingLimit(tx, { connectionId, people });
 }
 
-/** Changes the limit of a connection whose portfolio is known, for all connections of the portfolio. */
+/**
+ * Changes the limit of a connection whose portfolio is known, for all connections of the portfolio, and publishes it to
+ * the accounts that have their numbers. Call it in a transaction.
+ */
 export async function changeMessagingLimit(
-  db: Db,
+  tx: Db,
   { connectionId, people }: Pick<MessagingLimit, 'connectionId' | 'people'>,
 ): Promise<void> {
-  await exec(
-    db,
-    sql`UPDATE messaging_limit SET people = ${people}
-        WHERE portfolio = (SELECT portfolio FROM messaging_limit WHERE connection_id = ${connectionId})`,
+  const changed = await many<FactData<'sender.limit'> & { readonly accountId: number }>(
+    tx,
+    sql`WITH changed AS (
+          UPDATE messaging_limit l SET people = ${people} FROM messaging_limit b
+          WHERE l.portfolio = (SELECT portfolio FROM messaging_limit WHERE connection_id = ${connectionId})
+            AND b.connection_id = l.connection_id AND l.people IS DISTINCT FROM ${people}
+          RETURNING l.connection_id, b.people AS old)
+        SELECT s.owner_id AS "accountId", s.identity AS "phoneNumberId", ${people}::int AS people, c.old AS "oldPeople"
+        FROM changed c JOIN sender s ON s.connection_id = c.connection_id
+        WHERE s.channel = 'WHATSAPP' AND s.owner_id IS NOT NULL ORDER BY s.identity`,
+  );
+  await publishFacts(
+    tx,
+    changed.map(({ accountId, ...data }) => ({ accountId, type: 'sender.limit', about: data.phoneNumberId, data })),
   );
 }
 

@@ -4,7 +4,7 @@ import { testDatabase } from '../../test/support/database.ts';
 import { reset } from '../../test/support/reset.ts';
 import { listAuditEntries } from '../accounts/audit.ts';
 import type { SenderChannel } from '../core/channels.ts';
-import { sql } from '../core/db/query.ts';
+import { exec, many, sql } from '../core/db/query.ts';
 import { tenant } from '../core/db/transaction.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import { registerOperations } from '../operations.ts';
@@ -13,6 +13,7 @@ import { insertTemplate } from '../templates/store.ts';
 import { registerConnectionCommands } from './connection-commands.ts';
 import { countUses, insertConnection } from './connection-store.ts';
 import { removeConnection } from './connections.ts';
+import { changeMessagingLimit, updateMessagingLimit } from './messaging-limits.ts';
 import * as db from './senders.ts';
 
 const database = testDatabase();
@@ -85,7 +86,7 @@ test('a requested agent can send once the operator has registered it, which happ
   });
 });
 
-test('what the network reports about registered numbers is stored', async () => {
+test('what the network reports about registered numbers is stored, and its changes are events', async () => {
   await assign('106', ours);
   const senders = [
     { identity: '106', name: 'Verified', details: { quality: 'GREEN' } },
@@ -93,6 +94,21 @@ test('what the network reports about registered numbers is stored', async () => 
   ];
   expect(await db.updateSenderDetails(pool, { connectionId: whatsapp, senders })).toBe(1);
   expect(await db.updateSenderDetails(pool, { connectionId: whatsapp, senders })).toBe(0);
+  await exec(pool, sql`UPDATE account SET feed_since = now() WHERE id = ${ours}`);
+  const worse = [{ identity: '106', name: 'Verified', details: { quality: 'RED' } }];
+  await db.updateSenderDetails(pool, { connectionId: whatsapp, senders: worse });
+  await updateMessagingLimit(pool, { connectionId: whatsapp, portfolio: 'p', people: 2000 });
+  await changeMessagingLimit(pool, { connectionId: whatsapp, people: 10_000 });
+  await changeMessagingLimit(pool, { connectionId: whatsapp, people: 10_000 });
+  const published = await many(
+    pool,
+    sql`SELECT kind, data FROM webhook_published WHERE account_id = ${ours} ORDER BY seq`,
+  );
+  expect(published).toEqual([
+    { kind: 'sender.quality', data: { phoneNumberId: '106', quality: 'RED', oldQuality: 'GREEN' } },
+    { kind: 'sender.limit', data: { phoneNumberId: '106', people: 10_000, oldPeople: 2000 } },
+  ]);
+  await db.updateSenderDetails(pool, { connectionId: whatsapp, senders });
   expect(await db.listSenders(pool)).toMatchObject([
     { name: 'Verified', details: { quality: 'GREEN' }, connection: 'meta', account: 'Ours' },
   ]);

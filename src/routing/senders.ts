@@ -18,6 +18,8 @@ import {
 import { requireScope } from '../core/http/auth.ts';
 import { idempotentTx } from '../core/http/idempotency.ts';
 import { orNull } from '../core/schema.ts';
+import type { FactData } from '../webhooks/fact-types.ts';
+import { publishFacts } from '../webhooks/outbox.ts';
 import { listLimitUses } from './messaging-limits.ts';
 
 const Text = (maxLength: number, description: string) => Type.String({ minLength: 1, maxLength, description });
@@ -304,25 +306,38 @@ export async function moveSenderToRegistered(
   );
 }
 
-/** Stores the network's report about its phone numbers; numbers that are not registered here are ignored. */
+type Reported = { readonly identity: string; readonly name: string; readonly details: { readonly quality?: string } };
+
+/**
+ * Stores the network's report about its phone numbers, and publishes their quality if it has changed; numbers that are
+ * not registered here are ignored. Returns how many have changed. Call it in a transaction.
+ */
 export async function updateSenderDetails(
-  db: Db,
-  {
-    connectionId,
-    senders,
-  }: { connectionId: number; senders: readonly { identity: string; name: string; details: object }[] },
+  tx: Db,
+  { connectionId, senders }: { readonly connectionId: number; readonly senders: readonly Reported[] },
 ): Promise<number> {
-  return exec(
-    db,
+  const changed = await many<FactData<'sender.quality'> & { readonly accountId: number | null }>(
+    tx,
     sql`UPDATE sender s SET name = u.name, details = u.details::jsonb
         FROM ${rowsOf(senders, {
           identity: text((r) => r.identity),
           name: text((r) => r.name),
           details: json((r) => JSON.stringify(r.details)),
         })} AS u
-        WHERE s.connection_id = ${connectionId} AND s.identity = u.identity
-          AND (s.name, s.details) IS DISTINCT FROM (u.name, u.details::jsonb)`,
+        JOIN sender b ON b.connection_id = ${connectionId} AND b.identity = u.identity
+        WHERE s.id = b.id AND (s.name, s.details) IS DISTINCT FROM (u.name, u.details::jsonb)
+        RETURNING s.owner_id AS "accountId", s.identity AS "phoneNumberId", s.details ->> 'quality' AS quality,
+          b.details ->> 'quality' AS "oldQuality"`,
   );
+  await publishFacts(
+    tx,
+    changed.flatMap(({ accountId, ...data }) =>
+      accountId === null || !data.oldQuality || !data.quality || data.quality === data.oldQuality
+        ? []
+        : [{ accountId, type: 'sender.quality' as const, about: data.phoneNumberId, data }],
+    ),
+  );
+  return changed.length;
 }
 
 /** Deletes a sender and returns it; undefined when there is none. */

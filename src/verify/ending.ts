@@ -14,7 +14,6 @@ import { refuseLocked, withWrong } from './limits.ts';
 import type { VerifyMeter } from './metrics.ts';
 import { approveProbe } from './ranges.ts';
 import { isCode } from './secrets.ts';
-import { findService } from './services.ts';
 import * as db from './store.ts';
 import type { State, Verification } from './store.ts';
 
@@ -75,14 +74,16 @@ export async function endVerification(
   status: Exclude<State, 'PENDING'>,
   at: Date,
 ): Promise<boolean> {
-  if (!(await db.moveToEnd(tx, { ...v, status, at }))) return false;
-  const ids = await db.listMessageIds(tx, v);
-  await deleteFallbacks(
-    tx,
-    ids.map((id) => ({ accountId: v.accountId, id })),
-  );
+  const [isMoved, ids] = await Promise.all([db.moveToEnd(tx, { ...v, status, at }), db.listMessageIds(tx, v)]);
+  if (!isMoved) return false;
   const event = EVENT_OF[status];
-  if (event !== null) await publish(tx, { ...v, status }, [`verification.${event}`]);
+  await Promise.all([
+    deleteFallbacks(
+      tx,
+      ids.map((id) => ({ accountId: v.accountId, id })),
+    ),
+    event !== null && publish(tx, { ...v, status }, [`verification.${event}`]),
+  ]);
   return true;
 }
 
@@ -110,11 +111,15 @@ export async function checkCode(deps: Deps, actor: Account, check: Check): Promi
   const { accountId } = actor;
   const key = 'id' in check ? { id: check.id } : { serviceId: check.serviceId, person: personOfText(check.to) };
   const checked = await tenantTransaction(deps.pool, actor, async (tx) => {
-    const use = await db.lockNumberOf(tx, { accountId, ...key });
-    const id = use?.id ?? ('id' in check ? check.id : check.serviceId);
-    const found = await db.lockVerification(tx, { accountId, id });
+    const number = db.lockNumberOf(tx, { accountId, ...key });
+    const id = 'id' in check ? check.id : ((await number)?.id ?? check.serviceId);
+    // Sent together: both locks are taken in this order.
+    const [use, found, maxChecks = DEFAULT_MAX_CHECKS] = await Promise.all([
+      number,
+      db.lockVerification(tx, { accountId, id }),
+      db.findMaxChecks(tx, { accountId, id }),
+    ]);
     const isRight = isCode(deps.secretKey, id, check.code, found?.codeHash);
-    const maxChecks = await findMaxChecks(tx, { accountId, id: found?.serviceId ?? id });
     if (!use || !found) throw new AppError('no_open_verification');
     if (found.status === 'APPROVED') throw new AppError('already_used');
     if (found.status !== 'PENDING') return { id, status: found.status, valid: false, checksLeft: 0 };
@@ -123,9 +128,6 @@ export async function checkCode(deps: Deps, actor: Account, check: Check): Promi
   if (checked.valid) deps.meter?.approved((deps.clock.now().getTime() - timeOfId(checked.id).getTime()) / SECOND_MS);
   return checked;
 }
-
-const findMaxChecks = async (tx: Db, place: { readonly accountId: number; readonly id: string }): Promise<number> =>
-  (await findService(tx, place).catch(() => null))?.settings.maxChecks ?? DEFAULT_MAX_CHECKS;
 
 type Shown = {
   readonly use: db.NumberUse & { readonly person: string };

@@ -70,6 +70,17 @@ export const lockVerification = (tx: Db, { accountId, id }: Key): Promise<Verifi
     sql`SELECT ${VERIFICATION} FROM verification v WHERE v.account_id = ${accountId} AND v.id = ${id} FOR UPDATE OF v`,
   );
 
+/** Finds how many wrong codes the service of a verification allows; undefined if either is gone. */
+export const findMaxChecks = async (db: Db, { accountId, id }: Key): Promise<number | undefined> =>
+  (
+    await maybeOne<{ most: number }>(
+      db,
+      sql`SELECT (s.settings->>'maxChecks')::int AS most FROM verification v
+          JOIN verify_service s ON s.account_id = v.account_id AND s.id = v.service_id
+          WHERE v.account_id = ${accountId} AND v.id = ${id}`,
+    )
+  )?.most;
+
 const NUMBER = columns({
   sent: as<Date[]>('n.sent'),
   wrong: as<Date[]>('n.wrong'),
@@ -171,12 +182,14 @@ export async function moveToEnd(
   tx: Db,
   { accountId, id, status, at }: Key & { status: Exclude<State, 'PENDING'>; at: Date },
 ): Promise<boolean> {
-  const moved = await exec(
-    tx,
-    sql`UPDATE verification SET status = ${status}, ended_at = ${at}
-        WHERE account_id = ${accountId} AND id = ${id} AND status = 'PENDING'`,
-  );
-  await deleteCodes(tx, accountId, [id]);
+  const [moved] = await Promise.all([
+    exec(
+      tx,
+      sql`UPDATE verification SET status = ${status}, ended_at = ${at}
+          WHERE account_id = ${accountId} AND id = ${id} AND status = 'PENDING'`,
+    ),
+    deleteCodes(tx, accountId, [id]),
+  ]);
   return moved === 1;
 }
 

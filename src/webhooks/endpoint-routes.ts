@@ -152,7 +152,7 @@ export function endpointRoutes(
         `An account may have ${MAX_ENDPOINTS} endpoints besides its webhook of the specification. Each receives the events of its ` +
         'types and filters, as envelopes `{id, type, version, occurredAt, accountId, data}`, signed according to Standard ' +
         'Webhooks with its secret, which is shown only in this response. No endpoint waits for another. 409: an endpoint with this ' +
-        'URL and these types exists.',
+        'URL and these types exists. Events `message.accepted` may be missing for sends of the first second.',
       body: withExamples(EndpointIn, { url: 'https://example.com/events', eventTypes: ['message.*'], retry: 'full' }),
       response: { 201: EndpointCreated },
     },

@@ -15,11 +15,13 @@ import { until } from '../../test/support/until.ts';
 import { operatorAuthor } from '../accounts/audit.ts';
 import { exec, many, one, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
+import { newId } from '../core/ids.ts';
 import { STATUS } from '../core/message-state.ts';
-import { insertMessages } from '../messages/new-messages.ts';
+import { insertMessages, type NewMessage } from '../messages/new-messages.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import { enableEndpoint, findCallback, pauseEndpoint, removeEndpoint } from './endpoints.ts';
-import { publishEvents } from './outbox.ts';
+import { FACTS } from './fact-types.ts';
+import { publishEvents, publishFacts } from './outbox.ts';
 
 const database = testDatabase();
 const { pool } = database;
@@ -48,8 +50,8 @@ const add = (path: string, more: Partial<Parameters<typeof addEndpoint>[1]> = {}
   addEndpoint(pool, { accountId, url: `${receiver.url}${path}`, ...more });
 
 /** Publishes that messages were accepted and then came to this end. */
-async function publish(count: number, end: number = STATUS.DELIVERED) {
-  const messages = Array.from({ length: count }, () => newMessage({ accountId, id: bulkId() }));
+async function publish(count: number, end: number = STATUS.DELIVERED, more: Partial<NewMessage> = {}) {
+  const messages = Array.from({ length: count }, () => newMessage({ accountId, id: bulkId(), ...more }));
   await insertMessages(pool, messages);
   for (const status of [STATUS.ACCEPTED, end])
     await publishEvents(
@@ -58,7 +60,12 @@ async function publish(count: number, end: number = STATUS.DELIVERED) {
     );
   return messages.map(({ id }) => id);
 }
-type Told = { id: string; type: string; accountId: number; data: { messageId: string; price: object | null } };
+type Told = {
+  id: string;
+  type: string;
+  accountId: number;
+  data: { messageId: string; serviceId?: string; price: object | null };
+};
 const told = (path: string): Told[] =>
   receiver.requests.filter((request) => request.path === path).map(({ body }) => JSON.parse(body));
 const untilTold = (path: string, count: number) => until(`${count} at ${path}`, () => told(path).length >= count);
@@ -103,6 +110,35 @@ test('each endpoint gets the events of its types and filters under one id, besid
   const request = receiver.requests.find(({ path }) => path === '/all');
   expect(request?.headers).toMatchObject({ 'x-token': 'a', 'webhook-id': told('/all')[0]?.id });
   new Webhook(all.plainSecret).verify(request?.body ?? '', request?.headers ?? {});
+});
+
+test('events of sent messages are filtered by tag, those of verifications by service, and others pass', async () => {
+  const [ours, other] = [newId(), newId()];
+  await add('/tags', { eventTypes: ['*'], filters: { tags: ['spring', 'sale'], verifyServiceIds: [ours] } });
+  const [tagged] = await publish(1, STATUS.DELIVERED, { clientData: { tags: ['sale', 'it'] } });
+  await publish(1, STATUS.DELIVERED, { clientData: { tags: ['autumn'] } });
+  await publish(1);
+  for (const serviceId of [ours, other])
+    await publishFacts(pool, [
+      {
+        accountId,
+        type: 'verification.approved',
+        about: serviceId,
+        data: { ...FACTS['verification.approved'].example, serviceId },
+      },
+    ]);
+  await publishFacts(pool, [{ accountId, type: 'credit.low', about: '', data: FACTS['credit.low'].example }]);
+  await work();
+  await until('an empty outbox', async () => (await left()) === 0);
+  expect(told('/tags').map(({ type, data }) => [type, data.messageId ?? data.serviceId])).toEqual(
+    expect.arrayContaining([
+      ['message.sent', tagged],
+      ['message.delivered', tagged],
+      ['verification.approved', ours],
+      ['credit.low', undefined],
+    ]),
+  );
+  expect(told('/tags')).toHaveLength(4);
 });
 
 test('an endpoint that never answers delays no other, and its events stay in order behind it', async () => {

@@ -68,7 +68,13 @@ const MessageData = Type.Object({
   parts: Type.Integer(),
   price: orNull(
     Type.Object(
-      { amount: Type.Number(), category: orNull(Type.String()) },
+      {
+        amount: Type.Number(),
+        category: orNull(Type.String()),
+        billable: orNull(
+          Type.Boolean({ description: 'As Meta reports with the first receipt. Null before it, and elsewhere.' }),
+        ),
+      },
       { description: 'Null if the endpoint was made without the scope `money`.' },
     ),
   ),
@@ -137,7 +143,7 @@ function toMessage({ messageId, status, error: text }: StoredEvent, facts: Messa
       ? { carrierCode: facts.errorCode, text, ...(FAULTS[name] ?? { permanent: null, whoseFault: null }) }
       : null,
     parts: facts.parts,
-    price: { amount: fromMicros(facts.priceMicros), category: facts.priceCategory },
+    price: { amount: fromMicros(facts.priceMicros), category: facts.priceCategory, billable: facts.billable },
     attempts: facts.attempts ?? 0,
     connection: facts.connection,
     campaignId: facts.campaignId,
@@ -176,6 +182,7 @@ const SENT_EXAMPLE = {
   parts: 1,
   priceMicros: 45_000,
   priceCategory: null,
+  billable: null,
   campaignId: null,
   simulation: false,
   status: null,

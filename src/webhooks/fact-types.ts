@@ -132,6 +132,20 @@ export const FACTS = {
       oldCategory: 'UTILITY',
     },
   ),
+  'sender.quality': fact(
+    'WhatsApp has changed the quality of one of your numbers',
+    Type.Object({ phoneNumberId: Type.String(), quality: Type.String(), oldQuality: Type.String() }),
+    { phoneNumberId: '100000000000001', quality: 'YELLOW', oldQuality: 'GREEN' },
+  ),
+  'sender.limit': fact(
+    'WhatsApp has changed how many people one of your numbers may write to first within 24 hours',
+    Type.Object({
+      phoneNumberId: Type.String(),
+      people: orNull(Type.Integer({ description: 'Null: any number.' })),
+      oldPeople: orNull(Type.Integer()),
+    }),
+    { phoneNumberId: '100000000000001', people: 10_000, oldPeople: 2000 },
+  ),
   'conversation.assigned': fact(
     'A conversation was assigned to a user, or unassigned',
     Type.Object({ chatId: Type.String({ format: 'uuid' }), userId: orNull(Type.Integer()) }),

@@ -22,6 +22,9 @@ const MESSAGE_FACTS = columns({
   parts: as<number>('m.parts'),
   priceMicros: as<number>('m.price_micros'),
   priceCategory: as<string | null>('m.price_category'),
+  billable: as<boolean | null>(
+    '(SELECT b.billable FROM message_billing b WHERE b.account_id = m.account_id AND b.message_id = m.id)',
+  ),
   campaignId: as<number | null>('m.campaign_id'),
   simulation: as<boolean>('m.simulation'),
   status: as<number | null>('s.status'),

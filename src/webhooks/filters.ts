@@ -4,6 +4,7 @@ import { STATUS } from '../core/message-state.ts';
 import { DEFAULT_NUMBER_RULES, isPhoneCountry, parsePhone } from '../core/phone.ts';
 import { channelName, id } from '../core/schema.ts';
 import type { QueuedEvent } from './account-queue.ts';
+import type { ClientData } from './urls.ts';
 
 const few = { minItems: 1, maxItems: 100, uniqueItems: true };
 
@@ -18,6 +19,13 @@ export const Filters = Type.Object(
       }),
     ),
     campaignIds: Type.Optional(Type.Array(id(), few)),
+    tags: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: 50 }), {
+        ...few,
+        description: 'Of sent messages: one of them as given with the send.',
+      }),
+    ),
+    verifyServiceIds: Type.Optional(Type.Array(Type.String({ format: 'uuid' }), few)),
     countries: Type.Optional(
       Type.Array(Type.String({ pattern: '^[A-Z]{2}$' }), { ...few, description: 'Of the other person (ISO 3166-1).' }),
     ),
@@ -44,18 +52,26 @@ type Filtered = {
   readonly destination?: string;
   readonly ownNumber?: string | null;
   readonly campaignId?: number | null;
+  readonly clientData?: ClientData | null;
+  readonly serviceId?: string;
 };
 
 const bare = (address: string): string => address.replace(/^\+/, '').toLowerCase();
 
 /** Compiles filters to a condition; null without any. */
-export function filterOf({ channels, numbers, campaignIds, countries, failedOnly }: Filters) {
+export function filterOf({ channels, numbers, campaignIds, tags, verifyServiceIds, countries, failedOnly }: Filters) {
   const conditions: ((facts: Filtered, event: QueuedEvent) => boolean)[] = [];
   if (channels) conditions.push(({ channel }) => channel === undefined || channels.includes(channel));
   if (campaignIds)
     conditions.push(
       ({ campaignId }) => campaignId === undefined || (campaignId !== null && campaignIds.includes(campaignId)),
     );
+  if (tags)
+    conditions.push(
+      ({ clientData }) => clientData === undefined || tags.some((tag) => clientData?.tags?.includes(tag)),
+    );
+  if (verifyServiceIds)
+    conditions.push(({ serviceId }) => serviceId === undefined || verifyServiceIds.includes(serviceId));
   if (numbers) {
     const own = new Set(numbers.map(bare));
     conditions.push(({ source, sender, destination, ownNumber }) => {

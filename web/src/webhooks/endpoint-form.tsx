@@ -29,7 +29,7 @@ function bodyOf(
   endpoint?: Endpoint,
 ) {
   const [ownNumbers, ownCountries] = [wordsOf(numbers), wordsOf(countries.toUpperCase())];
-  const { campaignIds } = endpoint?.filters ?? {};
+  const { campaignIds, tags, verifyServiceIds } = endpoint?.filters ?? {};
   return {
     url: url.trim(),
     eventTypes,
@@ -38,6 +38,8 @@ function bodyOf(
     ...(name.trim() !== '' && { name: name.trim() }),
     filters: {
       ...(campaignIds && { campaignIds }),
+      ...(tags && { tags }),
+      ...(verifyServiceIds && { verifyServiceIds }),
       ...(channels.length > 0 && { channels: CHANNELS.filter((channel) => channels.includes(channel)) }),
       ...(ownNumbers.length > 0 && { numbers: ownNumbers }),
       ...(ownCountries.length > 0 && { countries: ownCountries }),
