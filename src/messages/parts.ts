@@ -80,7 +80,8 @@ export async function moveParts(
 ): Promise<{ messageId: string; part: number }[]> {
   return many(
     db,
-    sql`UPDATE message_part p SET status = u.status, done_at = u.done_at, receipt_text = u.receipt_text
+    sql`UPDATE message_part p SET status = u.status, done_at = u.done_at,
+          receipt_text = CASE WHEN p.erased THEN NULL ELSE u.receipt_text END
         FROM ${rowsOf(moves, {
           account_id: bigint((m) => m.accountId),
           message_id: uuid((m) => m.messageId),

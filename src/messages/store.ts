@@ -300,7 +300,8 @@ const MOVE_FIELDS: BatchColumns<StateMove> = once({
 
 const UPDATE_STATE = sql`UPDATE message_state s
           SET status = u.status, done_at = greatest(u.done_at, s.submitted_at), updated_at = now(),
-              error_code = u.error_code, error_text = u.error_text, receipt_text = u.receipt_text, credit_held = false`;
+              error_code = u.error_code, error_text = CASE WHEN s.erased THEN NULL ELSE u.error_text END,
+              receipt_text = CASE WHEN s.erased THEN NULL ELSE u.receipt_text END, credit_held = false`;
 const MOVED_FACTS = sql`${isSent('s')} AS was_sent, s.channel, s.campaign_id`;
 
 const moveUnheld = (request: Moves): Sql => moveOpen(request, sql`NOT s.credit_held`, sql`false`);
