@@ -14,7 +14,7 @@ import { loadSecretKey } from '../src/core/secrets.ts';
 import { notifyRoutingChange } from '../src/routing/connection-store.ts';
 import { createConnection } from '../src/routing/connections.ts';
 import { insertRoute } from '../src/routing/routes.ts';
-import { HTTP_SMS_PROTOCOL, HTTP_SMS_SECRETS } from '../src/sandbox/http-sms-server.ts';
+import { HTTP_SMS_PROTOCOL, HTTP_SMS_SECRETS } from '../test/support/carriers/http-sms-server.ts';
 import { RCS_TEMPLATES, WHATSAPP_TEMPLATES } from '../src/sandbox/sandbox.ts';
 import { assignSender } from '../src/templates/assignments.ts';
 import { insertTemplate } from '../src/templates/store.ts';

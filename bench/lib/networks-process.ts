@@ -1,5 +1,5 @@
 import { startSandboxGraph } from '../../src/sandbox/graph-server.ts';
-import { startSandboxHttpSms } from '../../src/sandbox/http-sms-server.ts';
+import { startSandboxHttpSms } from '../../test/support/carriers/http-sms-server.ts';
 import { startSandboxRbm } from '../../src/sandbox/rbm-server.ts';
 import { WHATSAPP_TEMPLATES } from '../../src/sandbox/sandbox.ts';
 

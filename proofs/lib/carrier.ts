@@ -1,12 +1,17 @@
 import { join } from 'node:path';
-import { HTTP_SMS_PROTOCOL, HTTP_SMS_SECRETS, type HttpSmsScript } from '../../src/sandbox/http-sms-server.ts';
-import type { SandboxCommand } from '../../src/sandbox/smsc.ts';
-import { type Counts, type DeliveryEntry, readLedgerFile, type SubmitEntry } from '../../src/sandbox/smsc-ledger.ts';
+import type { Counts, DeliveryEntry, SubmitEntry } from '../../src/sandbox/smsc-ledger.ts';
 import type { SandboxScript } from '../../src/sandbox/smsc-script.ts';
 import type { InboundMessage } from '../../src/sandbox/smsc-submit.ts';
+import {
+  HTTP_SMS_PROTOCOL,
+  HTTP_SMS_SECRETS,
+  type HttpSmsScript,
+} from '../../test/support/carriers/http-sms-server.ts';
+import { readLedgerFile } from '../../test/support/ledger-file.ts';
 import type { HttpCarrierCommand } from './http-carrier-process.ts';
 import { startProcess } from './processes.ts';
 import type { Run } from './proof.ts';
+import type { SandboxCommand } from './sandbox-process.ts';
 
 /** Protocol between the gateway and the carrier of a run: the kind of the connection. */
 export type Protocol = 'smpp' | 'http';

@@ -2,7 +2,7 @@
 // controlled by lines of JSON on stdin, each acknowledged with one line.
 
 import { createInterface } from 'node:readline';
-import { type HttpSmsScript, startSandboxHttpSms } from '../../src/sandbox/http-sms-server.ts';
+import { type HttpSmsScript, startSandboxHttpSms } from '../../test/support/carriers/http-sms-server.ts';
 
 /** A command for the process. */
 export type HttpCarrierCommand =

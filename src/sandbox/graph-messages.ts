@@ -108,14 +108,14 @@ export function createMessageEndpoint(deps: MessageDeps): MessageEndpoint {
   }
 
   function refuse(number: PhoneNumber, body: unknown, fault: Fault): SandboxAnswer {
-    ledger.recordMessage(describe(number, body, getText(body, 'to'), null, fault.code));
+    ledger.recordMessage(describe(number, body, getText(body, 'to'), null, fault.code), fault.code, false);
     return faultAnswer(fault);
   }
 
   function accept(number: PhoneNumber, body: unknown, { to, category }: Accepted): MessageEntry | Unrecorded {
     const id = newWamid();
     const description = describe(number, body, to, id, 0);
-    const entry = ledger.recordMessage(description);
+    const entry = ledger.recordMessage(description, null, true);
     const outOfWindow = category === 'service' && !windows.isOpen(number.id, to);
     statuses.plan({ id, phoneNumberId: number.id, to, opaque: description.opaque, category, outOfWindow });
     return entry ?? { id };
@@ -158,10 +158,11 @@ function describe(
   to: string,
   id: string | null,
   code: number,
-): Omit<MessageEntry, 'kind' | 'n' | 'at' | 'answered'> {
+): Omit<MessageEntry, 'kind' | 'n' | 'at'> {
   const type = getText(body, 'type') || 'text';
   const opaque = getText(body, 'biz_opaque_callback_data') || null;
-  return { phoneNumberId, to: to.replace('+', ''), type, content: getMember(body, type), opaque, id, code };
+  const content = getMember(body, type);
+  return { phoneNumberId, to: to.replace('+', ''), type, content, opaque, id, code, answered: false };
 }
 
 /** Returns a new message id of the same length as the network's. */

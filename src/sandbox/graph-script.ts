@@ -8,8 +8,8 @@ import {
   POSTER_DEFAULTS,
   type PosterScript,
   type SandboxAnswer,
-  type Stamp,
 } from './http-server.ts';
+import type { LedgerOptions, Stamp } from './ledger.ts';
 import { createRecentMap } from './smsc-ledger.ts';
 
 /** One status of a message, `afterMs` after the message was accepted. */
@@ -207,42 +207,15 @@ const ZERO_COUNTS = {
 };
 type Counter = keyof typeof ZERO_COUNTS;
 
-/**
- * The record of all messages, responses and callbacks of the simulator, with which a proof compares the gateway's data.
- */
-export type Ledger = HttpLedger<MessageEntry, EventKind, Counter> & {
-  /** Returns the number of rejected messages per error code. */
-  codes(): Readonly<Record<number, number>>;
-};
+export type Ledger = HttpLedger<MessageEntry, EventKind, Counter>;
+export type LedgerWriter = HttpLedgerWriter<MessageEntry, EventKind, Counter>;
 
-/** The writing side, for the simulator itself. */
-export type LedgerWriter = Ledger &
-  HttpLedgerWriter<MessageEntry, EventKind, Counter> & {
-    /** Records a message; returns null when no entries are kept. */
-    recordMessage(message: Omit<MessageEntry, 'kind' | 'n' | 'at' | 'answered'>): MessageEntry | null;
-  };
-
-const COUNTER_OF = { status: 'statuses', inbound: 'inbounds', template: 'templates' } as const;
-
-/** Creates a ledger. With `counts` it keeps no entries in memory: for benches and long runs. */
-export function createLedger(keep: 'entries' | 'counts'): LedgerWriter {
-  const { writer, addMessage, answers } = createHttpLedger<MessageEntry, EventKind, Counter>({
+export const createLedger = (keep: LedgerOptions['keep']): LedgerWriter =>
+  createHttpLedger<MessageEntry, EventKind, Counter>({
     keep,
     zero: ZERO_COUNTS,
-    counterOf: COUNTER_OF,
+    counterOf: { status: 'statuses', inbound: 'inbounds', template: 'templates' },
   });
-  return {
-    ...writer,
-    codes: answers,
-    recordMessage: (message) =>
-      addMessage(message.code === 0, message.code === 0 ? null : message.code, (stamp) => ({
-        kind: 'message',
-        ...stamp,
-        answered: false,
-        ...message,
-      })),
-  };
-}
 
 /** The time after which the pair may exchange one more message (Cloud API, rate limits). */
 const PAIR_REFILL_MS = 6000;

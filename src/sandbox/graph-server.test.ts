@@ -80,7 +80,7 @@ describe('a request', () => {
     await send(graph, { messaging_product: 'x' });
     expect(graph.ledger.counts()).toMatchObject({ requests: 2, messages: 2, accepted: 1, refused: 1 });
     expect(graph.ledger.messages().map(({ code }) => code)).toEqual([0, 100]);
-    expect(graph.ledger.codes()).toEqual({ 100: 1 });
+    expect(graph.ledger.answers()).toEqual({ 100: 1 });
   });
 });
 

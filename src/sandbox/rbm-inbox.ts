@@ -109,7 +109,17 @@ export function createInbox({ script, ledger, random, agents, messages }: InboxO
   }
 
   function record({ agentId, phone, messageId }: MessageRequest, message: unknown, status: ErrorName | 'OK') {
-    return ledger.recordMessage({ agentId, destination: phone, messageId, message, status });
+    const entry = {
+      agentId,
+      destination: phone,
+      messageId,
+      message,
+      status,
+      repeats: 0,
+      delivered: false,
+      revoked: false,
+    };
+    return ledger.recordMessage(entry, status, status === 'OK');
   }
 
   async function take(request: MessageRequest, message: unknown): Promise<SandboxAnswer> {

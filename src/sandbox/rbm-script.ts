@@ -11,8 +11,8 @@ import {
   POSTER_DEFAULTS,
   type PosterScript,
   type SandboxAnswer,
-  type Stamp,
 } from './http-server.ts';
+import type { LedgerOptions, Stamp } from './ledger.ts';
 
 /** All features that a handset can have beyond plain text. */
 export const FEATURES = [
@@ -242,46 +242,15 @@ const ZERO_COUNTS = {
 };
 type Counter = keyof typeof ZERO_COUNTS;
 
-/**
- * The record of all messages, responses and callbacks of the simulator, with which a proof compares the gateway's data.
- */
-export type Ledger = HttpLedger<MessageEntry, EventKind, Counter> & {
-  /** Returns the number of responses to messages per status. */
-  statuses(): Readonly<Record<string, number>>;
-};
+export type Ledger = HttpLedger<MessageEntry, EventKind, Counter>;
+export type LedgerWriter = HttpLedgerWriter<MessageEntry, EventKind, Counter>;
 
-/** The writing side, for the simulator itself. */
-export type LedgerWriter = Ledger &
-  HttpLedgerWriter<MessageEntry, EventKind, Counter> & {
-    /** Records a message; returns null when no entries are kept. */
-    recordMessage(
-      message: Pick<MessageEntry, 'agentId' | 'destination' | 'messageId' | 'message' | 'status'>,
-    ): MessageEntry | null;
-  };
-
-const COUNTER_OF = { event: 'events', inbound: 'inbounds', launch: 'launches' } as const;
-
-/** Creates a ledger. With `counts` it keeps no entries in memory: for benches and long runs. */
-export function createLedger(keep: 'entries' | 'counts'): LedgerWriter {
-  const { writer, addMessage, answers } = createHttpLedger<MessageEntry, EventKind, Counter>({
+export const createLedger = (keep: LedgerOptions['keep']): LedgerWriter =>
+  createHttpLedger<MessageEntry, EventKind, Counter>({
     keep,
     zero: ZERO_COUNTS,
-    counterOf: COUNTER_OF,
+    counterOf: { event: 'events', inbound: 'inbounds', launch: 'launches' },
   });
-  return {
-    ...writer,
-    statuses: answers,
-    recordMessage: (message) =>
-      addMessage(message.status === 'OK', message.status, (stamp) => ({
-        kind: 'message',
-        ...stamp,
-        ...message,
-        repeats: 0,
-        delivered: false,
-        revoked: false,
-      })),
-  };
-}
 
 const ACTIONS: readonly (readonly [string, Feature])[] = [
   ['dialAction', 'ACTION_DIAL'],

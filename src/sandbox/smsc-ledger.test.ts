@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { bindLibrary, startForTest as start } from '../../test/support/carriers/smpp-library-client.ts';
-import { readLedgerFile } from './smsc-ledger.ts';
+import { readLedgerFile } from '../../test/support/ledger-file.ts';
 
 function temporaryFile(): string {
   const directory = mkdtempSync(join(tmpdir(), 'ledger-'));

@@ -1,9 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, createReadStream, fstatSync, openSync, writeSync } from 'node:fs';
-import { createInterface } from 'node:readline';
 import { absoluteTime } from '../smpp/message.ts';
 import type { Message, Pdu, PduOf } from '../smpp/pdu.ts';
 import { STATUS } from '../smpp/status.ts';
+import {
+  createLedger as createLedgerOf,
+  type Ledger as LedgerOf,
+  type LedgerOptions,
+  type LedgerWriter as WriterOf,
+  type Stamp,
+} from './ledger.ts';
 import { DELETED, FINAL_STATES, type Outcome, type ReceiptStep, type SandboxScript } from './smsc-script.ts';
 
 const ZERO_COUNTS = {
@@ -34,117 +39,72 @@ const ZERO_COUNTS = {
 /** The counters of the simulator. */
 export type Counts = { -readonly [Key in keyof typeof ZERO_COUNTS]: number };
 
-/** Content and location of a ledger. */
-export type LedgerOptions = {
-  /** `counts` keeps no entries in memory: for benches and long runs. */
-  readonly keep: 'entries' | 'counts';
-  /** A file to which entries are appended as lines of JSON, for `readLedgerFile`. Independent of `keep`. */
-  readonly file?: string | undefined;
-};
-
 /** The reading side of the simulator's ledger. */
-export type Ledger = {
-  /** Returns all entries in order; an empty list when only counts are kept. */
-  entries(): readonly LedgerEntry[];
+export type Ledger = LedgerOf<LedgerEntry, keyof Counts> & {
   submits(): SubmitEntry[];
   deliveries(kind: DeliveryEntry['kind']): DeliveryEntry[];
-  counts(): Counts;
-  /** Returns the number of responses to submits per status, by its name. */
-  statuses(): Readonly<Record<string, number>>;
   /** Returns descriptions of the client's first 100 protocol violations; `counts().violations` counts all. */
   violations(): readonly string[];
-  /** Writes the buffer to the file. */
-  flush(): void;
 };
 
 /** The writing side, for the simulator itself. The `record…` functions return null when no entry is kept. */
-export type LedgerWriter = Ledger & {
-  count(name: keyof Counts): void;
-  violation(text: string): void;
-  /** Records a submit; `details` is called only when an entry is kept. */
-  recordSubmit(
-    status: string,
-    details: () => Omit<SubmitEntry, 'kind' | 'n' | 'at' | 'status' | 'answered'>,
-  ): SubmitEntry | null;
-  recordAnswer(entry: SubmitEntry | null): void;
-  recordDelivery(
-    kind: DeliveryEntry['kind'],
-    details: () => Omit<DeliveryEntry, 'kind' | 'n' | 'at' | 'tries' | 'result'>,
-  ): DeliveryEntry | null;
-  recordTry(entry: DeliveryEntry | null): void;
-  recordResult(kind: DeliveryEntry['kind'], entry: DeliveryEntry | null, result: DeliveryResult): void;
-  close(): void;
-};
+export type LedgerWriter = Ledger &
+  Pick<WriterOf<LedgerEntry, keyof Counts>, 'count' | 'close'> & {
+    violation(text: string): void;
+    /** Records a submit; `details` is called only when an entry is kept. */
+    recordSubmit(
+      status: string,
+      details: () => Omit<SubmitEntry, keyof Stamp | 'kind' | 'status' | 'answered'>,
+    ): SubmitEntry | null;
+    recordAnswer(entry: SubmitEntry | null): void;
+    recordDelivery(
+      kind: DeliveryEntry['kind'],
+      details: () => Omit<DeliveryEntry, keyof Stamp | 'kind' | 'tries' | 'result'>,
+    ): DeliveryEntry | null;
+    recordTry(entry: DeliveryEntry | null): void;
+    recordResult(kind: DeliveryEntry['kind'], entry: DeliveryEntry | null, result: DeliveryResult): void;
+  };
 
 const MAX_VIOLATIONS = 100;
 
-/**
- * Creates the record of all submits, responses and deliveries, written before the response is sent. A proof compares
- * the gateway's data with it. With neither entries nor a file it only counts.
- */
+/** Creates the ledger of a simulated SMSC: its submits, responses and deliveries. */
 export function createLedger(options: LedgerOptions): LedgerWriter {
-  const kept: LedgerEntry[] = [];
+  const ledger = createLedgerOf<LedgerEntry, keyof Counts>(options, ZERO_COUNTS);
+  const { entries, count, add, change } = ledger;
   const violations: string[] = [];
-  const counts: Counts = { ...ZERO_COUNTS };
-  const statuses: Record<string, number> = {};
-  const file: LedgerFile | null = options.file ? openLedgerFile(options.file) : null;
-  const keepsEntries = file !== null || options.keep === 'entries';
-  let n = 0;
-
-  function keep<Entry extends LedgerEntry>(entry: Entry): Entry {
-    if (options.keep === 'entries') kept.push(entry);
-    file?.append(entry);
-    return entry;
-  }
-
-  const writer: LedgerWriter = {
-    entries: () => kept,
-    submits: () => kept.filter((entry) => entry.kind === 'submit'),
-    deliveries: (kind) => kept.filter((entry): entry is DeliveryEntry => entry.kind === kind),
-    counts: () => ({ ...counts }),
-    statuses: () => ({ ...statuses }),
+  return {
+    ...ledger,
+    submits: () => entries().filter((entry) => entry.kind === 'submit'),
+    deliveries: (kind) => entries().filter((entry): entry is DeliveryEntry => entry.kind === kind),
     violations: () => violations,
-    flush: () => file?.flush(),
-    close: () => file?.close(),
-
-    count(name) {
-      counts[name]++;
-    },
     violation(text) {
-      counts.violations++;
+      count('violations');
       if (violations.length < MAX_VIOLATIONS) violations.push(text);
     },
     recordSubmit(status, details) {
-      counts.submits++;
-      counts[status === 'ESME_ROK' ? 'accepted' : 'refused']++;
-      statuses[status] = (statuses[status] ?? 0) + 1;
-      return keepsEntries
-        ? keep({ kind: 'submit', n: ++n, at: Date.now(), status, answered: false, ...details() })
-        : null;
+      count('submits');
+      count(status === 'ESME_ROK' ? 'accepted' : 'refused');
+      ledger.countAnswer(status);
+      return add((stamp): SubmitEntry => ({ kind: 'submit', ...stamp, status, answered: false, ...details() }));
     },
     recordAnswer(entry) {
-      counts.answered++;
-      if (!entry) return;
-      entry.answered = true;
-      file?.append({ kind: 'change', n: entry.n, answered: true });
+      count('answered');
+      change(entry, { answered: true });
     },
     recordDelivery(kind, details) {
-      counts[kind === 'receipt' ? 'receipts' : 'inbound']++;
-      return keepsEntries ? keep({ kind, n: ++n, at: Date.now(), tries: 0, result: 'waiting', ...details() }) : null;
+      count(kind === 'receipt' ? 'receipts' : 'inbound');
+      return add((stamp): DeliveryEntry => ({ kind, ...stamp, tries: 0, result: 'waiting', ...details() }));
     },
     recordTry(entry) {
-      counts.deliverWrites++;
+      count('deliverWrites');
       if (entry) entry.tries++;
     },
     recordResult(kind, entry, result) {
       const counter = RESULT_COUNTERS[kind][result];
-      if (counter) counts[counter]++;
-      if (!entry) return;
-      entry.result = result;
-      file?.append({ kind: 'change', n: entry.n, tries: entry.tries, result });
+      if (counter) count(counter);
+      if (entry) change(entry, { tries: entry.tries, result });
     },
   };
-  return writer;
 }
 
 const RESULT_COUNTERS: Record<DeliveryEntry['kind'], Record<DeliveryResult, keyof Counts | null>> = {
@@ -153,12 +113,8 @@ const RESULT_COUNTERS: Record<DeliveryEntry['kind'], Record<DeliveryResult, keyo
 };
 
 /** One submit_sm that reached the simulator, accepted or rejected. */
-export type SubmitEntry = {
+export type SubmitEntry = Stamp & {
   readonly kind: 'submit';
-  /** Position in the ledger, from 1; submits and deliveries share the numbers. */
-  readonly n: number;
-  /** Milliseconds since the epoch. */
-  readonly at: number;
   readonly session: number;
   readonly systemId: string;
   readonly sequence: number;
@@ -184,10 +140,8 @@ export type SubmitEntry = {
 type DeliveryResult = 'waiting' | 'acked' | 'refused' | 'lost';
 
 /** One deliver_sm of the simulator: a receipt, or (a part of) an inbound message. */
-export type DeliveryEntry = {
+export type DeliveryEntry = Stamp & {
   readonly kind: 'receipt' | 'inbound';
-  readonly n: number;
-  readonly at: number;
   readonly systemId: string;
   /** The message id as spelled in the receipt. */
   readonly receiptId: string;
@@ -203,87 +157,7 @@ export type DeliveryEntry = {
   result: DeliveryResult;
 };
 
-type LedgerEntry = SubmitEntry | DeliveryEntry;
-
-/** A change of an entry after its own line. */
-type Change = { readonly kind: 'change'; readonly n: number; readonly [field: string]: unknown };
-/** The start of a run of the simulator, whose entries count from 1 again. */
-type Start = { readonly kind: 'start'; readonly at: number };
-
-type LedgerFile = {
-  append(line: LedgerEntry | Change): void;
-  /** Writes the buffer to the file. */
-  flush(): void;
-  close(): void;
-};
-
-const BUFFER_CHARACTERS = 64 * 1024;
-const FLUSH_MS = 50;
-
-/**
- * Opens a file to append lines of JSON, through a buffer of 64 KiB that is written when it is full or 50 ms after its
- * first line. Writes are synchronous: they go to the page cache (tens of microseconds), stay in order, and limit the
- * memory.
- */
-function openLedgerFile(path: string): LedgerFile {
-  const file = openSync(path, 'a', 0o600);
-  const start: Start = { kind: 'start', at: Date.now() };
-  // A killed run may have left an incomplete line: the new run must not continue it.
-  let buffer = `${fstatSync(file).size > 0 ? '\n' : ''}${JSON.stringify(start)}\n`;
-  let timer: NodeJS.Timeout | undefined;
-  let closed = false;
-
-  function flush(): void {
-    clearTimeout(timer);
-    timer = undefined;
-    if (buffer !== '') writeSync(file, buffer);
-    buffer = '';
-  }
-
-  return {
-    append(line) {
-      if (closed) return;
-      buffer += `${JSON.stringify(line)}\n`;
-      if (buffer.length >= BUFFER_CHARACTERS) flush();
-      else timer ??= setTimeout(flush, FLUSH_MS);
-    },
-    flush: () => (closed ? undefined : flush()),
-    close() {
-      if (closed) return;
-      flush();
-      closed = true;
-      closeSync(file);
-    },
-  };
-}
-
-/**
- * Reads the entries of all runs in a ledger file, in order, with their changes applied. `n` counts within a run. A line
- * that a kill left incomplete is skipped.
- */
-export async function readLedgerFile(path: string): Promise<LedgerEntry[]> {
-  const entries: LedgerEntry[] = [];
-  let earlier = 0;
-  for await (const text of createInterface({ input: createReadStream(path) })) {
-    const line = parseLine(text);
-    if (line?.kind === 'start') earlier = entries.length;
-    else if (line?.kind === 'change') applyChange(entries[earlier + line.n - 1], line);
-    else if (line) entries.push(line);
-  }
-  return entries;
-}
-
-function applyChange(entry: LedgerEntry | undefined, line: Change): void {
-  if (entry) Object.assign(entry, line, { kind: entry.kind });
-}
-
-function parseLine(text: string): LedgerEntry | Change | Start | null {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
+export type LedgerEntry = SubmitEntry | DeliveryEntry;
 
 export type StoredMessage = {
   readonly systemId: string;

@@ -201,7 +201,7 @@ describe('messages', () => {
       { id: ids[1], text: 'DELIVRD', tries: 1, result: 'acked' },
     ]);
     expect(smsc.ledger.violations()).toEqual([]);
-    expect(smsc.ledger.statuses()).toEqual({ ESME_ROK: 2, ESME_RINVDSTADR: 1 });
+    expect(smsc.ledger.answers()).toEqual({ ESME_ROK: 2, ESME_RINVDSTADR: 1 });
   });
 
   test('the parts of a long message are recorded with their position and their text', async () => {

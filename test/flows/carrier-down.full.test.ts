@@ -91,7 +91,7 @@ describe('while the carrier is away', () => {
     const taken = numbersTaken(program);
     expect(taken.length).toBe(200);
     expect(new Set(taken).size).toBe(200);
-    expect(program.smsc.ledger.statuses()['ESME_RTHROTTLED']).toBeGreaterThan(0);
+    expect(program.smsc.ledger.answers()['ESME_RTHROTTLED']).toBeGreaterThan(0);
   });
 });
 

@@ -99,7 +99,7 @@ describe('a carrier that refuses', () => {
     const destinations = numbers(300);
     await program.client.untilAll(await sendTo(program, destinations, 'x'.repeat(400)), 'DELIVERED');
     expect(taken(program, 'second').toSorted()).toEqual(destinations);
-    expect(program.carrier('first').ledger.statuses()).toEqual({ ESME_RSUBMITFAIL: 300 });
+    expect(program.carrier('first').ledger.answers()).toEqual({ ESME_RSUBMITFAIL: 300 });
     const { rows } = await program.pool.query(
       `SELECT c.name, s.attempts, count(*)::int AS count FROM message_state s JOIN connection c ON c.id = s.connection_id
        GROUP BY 1, 2`,

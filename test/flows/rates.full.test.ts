@@ -67,7 +67,7 @@ test('the parts of a long message are sent in order and once, even if they are t
   const ids = await sendMany(program.client, 60, '39333', 'y'.repeat(600));
   await program.client.untilAll(ids, 'DELIVERED');
   const { ledger } = program.smsc;
-  expect(ledger.statuses()['ESME_RTHROTTLED']).toBeGreaterThan(0);
+  expect(ledger.answers()['ESME_RTHROTTLED']).toBeGreaterThan(0);
   const parts = Map.groupBy(
     ledger.submits().filter(({ status }) => status === 'ESME_ROK'),
     ({ destination }) => destination,

@@ -149,13 +149,13 @@ describe('an error of the network', () => {
   ])('%s: %i', async (_, code, expected) => {
     const { graph, carrier } = await bound({ script: { refuse: code } });
     expect(await carrier.submit(templateTo('+351912345678'))).toMatchObject(expected);
-    expect(graph.ledger.codes()).toEqual({ [code]: 1 });
+    expect(graph.ledger.answers()).toEqual({ [code]: 1 });
   });
 
   test('without a known reason is repeated twice, and then is permanent', async () => {
     const { graph, carrier } = await bound({ script: { refuse: 131000 } });
     expect(await carrier.submit(templateTo('+351912345678'))).toMatchObject({ kind: 'refused', code: '131000' });
-    expect(graph.ledger.codes()).toEqual({ 131000: 3 });
+    expect(graph.ledger.answers()).toEqual({ 131000: 3 });
   });
 
   test('that ends before the second repetition does no harm', async () => {

@@ -1,8 +1,15 @@
 import { createHmac } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isRecord } from '../core/schema.ts';
-import { createPoster, POSTER_DEFAULTS, type SandboxAnswer, type SandboxRequest, startServer } from './http-server.ts';
-import { createLedger, createMessageIds, type DeliveryEntry, type Ledger, type LedgerOptions } from './smsc-ledger.ts';
+import { isRecord } from '../../../src/core/schema.ts';
+import {
+  createPoster,
+  POSTER_DEFAULTS,
+  type SandboxAnswer,
+  type SandboxRequest,
+  startServer,
+} from '../../../src/sandbox/http-server.ts';
+import type { LedgerOptions } from '../../../src/sandbox/ledger.ts';
+import { createLedger, createMessageIds, type DeliveryEntry, type Ledger } from '../../../src/sandbox/smsc-ledger.ts';
 import {
   createRandom,
   createTimeline,
@@ -11,7 +18,7 @@ import {
   outcomeFor,
   type ReceiptStep,
   type SandboxScript,
-} from './smsc-script.ts';
+} from '../../../src/sandbox/smsc-script.ts';
 
 /** The behaviour of the simulator: that of the simulated SMSC, as far as it is the same over HTTP. */
 export type HttpSmsScript = SandboxScript & {
