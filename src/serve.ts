@@ -360,9 +360,8 @@ function openSmpp({ config, pool, log, limits, metrics, onStop }: Parts) {
     async listen({ accept, owner }: { readonly accept: Accept; readonly owner: number }): Promise<void> {
       if (!isWanted) return;
       onStop('SMPP sends', limiter.close);
-      const { maxScheduleDays } = config;
       const { passedTags, unboundPerMinute } = config.smpp;
-      const limited = { limits, limiter, maxScheduleDays, passedTags, unboundPerMinute };
+      const limited = { limits, limiter, passedTags, unboundPerMinute };
       const options = { listen: config.smpp, pool, accept, clock: systemClock, ...limited };
       const count = countUnreadable(metrics);
       const started = await startSmppServer({

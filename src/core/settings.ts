@@ -170,12 +170,6 @@ export const SETTINGS = {
       help: 'Seconds without any bind after which a connection counts as down: its waiting messages move to the next connection of their route.',
       parse: integer(1, 86_400),
     },
-    maxScheduleDays: {
-      env: 'MAX_SCHEDULE_DAYS',
-      default: '366',
-      help: 'Maximum number of days that single messages and messages of the bulk API may be scheduled ahead.',
-      parse: integer(1, 3650),
-    },
     whatsappFreeMessages: {
       env: 'WHATSAPP_FREE_MESSAGES',
       default: '0',

@@ -97,20 +97,17 @@ export function parseScheduledDate(text: string): Date | null {
 /** Formats a date in UTC as in the specification: 2027-01-31 08:00:00.000+0000. */
 export const formatScheduledDate = (date: Date): string => date.toISOString().replace('T', ' ').replace('Z', '+0000');
 
-/** Maximum days that messages may be scheduled ahead unless the operator sets another limit. */
-const DEFAULT_MAX_SCHEDULE_DAYS = 366;
+/** Maximum days that messages may be scheduled ahead. */
+export const MAX_SCHEDULE_DAYS = 366;
 
 /** Returns the error in the time at which a message is to be sent; null if there is none, or no time. */
-export function scheduleFault(
-  text: string | undefined,
-  now: Date,
-  maxDays: number = DEFAULT_MAX_SCHEDULE_DAYS,
-): string | null {
+export function scheduleFault(text: string | undefined, now: Date): string | null {
   if (text === undefined) return null;
   const date = parseScheduledDate(text);
   if (date === null) return 'must be a date such as 2027-01-31 09:00:00.000+0100';
   if (date <= now) return 'must lie in the future';
-  return date.getTime() > now.getTime() + maxDays * DAY_MS ? `must be at most ${maxDays} days ahead` : null;
+  const isTooLate = date.getTime() > now.getTime() + MAX_SCHEDULE_DAYS * DAY_MS;
+  return isTooLate ? `must be at most ${MAX_SCHEDULE_DAYS} days ahead` : null;
 }
 
 /** Durations in milliseconds. A day is 24 hours: use dates for calendar days. */

@@ -23,11 +23,8 @@ import type { Encoding } from './smart-encoding.ts';
  * Reads the specification's body as a draft. Errors: 400 naming every invalid field that the schema alone cannot
  * detect, such as two names of one field with different values.
  */
-export function readSend(body: SendIn, now: Date, maxScheduleDays?: number): Draft {
-  refuseFaults([
-    ...aliasFaults('senderName', body.senderName, 'sender', body.sender),
-    ...optionFaults(body, now, maxScheduleDays),
-  ]);
+export function readSend(body: SendIn, now: Date): Draft {
+  refuseFaults([...aliasFaults('senderName', body.senderName, 'sender', body.sender), ...optionFaults(body, now)]);
   return newDraft({
     channel: 'SMS',
     source: 'API',
@@ -44,8 +41,8 @@ export function readSend(body: SendIn, now: Date, maxScheduleDays?: number): Dra
  * Reads the message server's own body as a draft. Errors: 400 naming every invalid field that the schema alone cannot
  * detect.
  */
-export function readMessageServer(body: MessageServerIn, now: Date, maxScheduleDays?: number): Draft {
-  refuseFaults([...clientIdFaults(body), ...optionFaults(body, now, maxScheduleDays)]);
+export function readMessageServer(body: MessageServerIn, now: Date): Draft {
+  refuseFaults([...clientIdFaults(body), ...optionFaults(body, now)]);
   return newDraft({
     channel: 'SMS',
     source: 'API',
@@ -134,7 +131,7 @@ function headerFaults(udhData: string | undefined, field: string): FieldError[] 
   return message ? [{ field, message }] : [];
 }
 
-function optionFaults(options: SendOptions, now: Date, maxScheduleDays?: number): FieldError[] {
+function optionFaults(options: SendOptions, now: Date): FieldError[] {
   const { udhData, scheduledDate, placeholders = {} } = options;
   const faults: FieldError[] = [];
   if (Object.keys(placeholders).some((name) => name.length > MAX_PLACEHOLDER_NAME_LENGTH))
@@ -143,7 +140,7 @@ function optionFaults(options: SendOptions, now: Date, maxScheduleDays?: number)
       message: `must have names of at most ${MAX_PLACEHOLDER_NAME_LENGTH} characters`,
     });
   faults.push(...headerFaults(udhData, 'udhData'));
-  const schedule = scheduleFault(scheduledDate, now, maxScheduleDays);
+  const schedule = scheduleFault(scheduledDate, now);
   if (schedule !== null) faults.push({ field: 'scheduledDate', message: schedule });
   const read = readGivenTlvs(options.tlvs ?? []);
   if ('fault' in read) faults.push({ field: `tlvs${read.fault.place}`, message: read.fault.message });
@@ -166,8 +163,8 @@ export function refuseFaults(faults: readonly FieldError[]): void {
  * Reads the bulk body as drafts, one for each destination in the order of the request. Errors: 400 naming every field
  * that is invalid in a way the schema alone cannot detect.
  */
-export function readBulk(bulk: BulkIn, now: Date, maxScheduleDays?: number): Draft[] {
-  refuseFaults(bulk.messages.flatMap((message, at) => bulkFaults(message, `messages[${at}]`, now, maxScheduleDays)));
+export function readBulk(bulk: BulkIn, now: Date): Draft[] {
+  refuseFaults(bulk.messages.flatMap((message, at) => bulkFaults(message, `messages[${at}]`, now)));
   return bulk.messages.flatMap((message) => {
     const shared = newDraft({
       channel: 'SMS',
@@ -202,7 +199,6 @@ function bulkFaults(
   { destinations, ids, customerMessageId, body, hexBody, udhData, scheduling }: BulkMessage,
   path: string,
   now: Date,
-  maxScheduleDays?: number,
 ): FieldError[] {
   const faults: FieldError[] = [];
   if (ids && ids.length !== destinations.length)
@@ -217,7 +213,7 @@ function bulkFaults(
   if (body !== undefined && hexBody !== undefined)
     faults.push({ field: `${path}.hexBody`, message: 'must not be given together with body' });
   faults.push(...headerFaults(udhData, `${path}.udhData`));
-  const schedule = scheduleFault(scheduling, now, maxScheduleDays);
+  const schedule = scheduleFault(scheduling, now);
   if (schedule !== null) faults.push({ field: `${path}.scheduling`, message: schedule });
   return faults;
 }

@@ -59,19 +59,13 @@ type Account = { readonly accountId: number };
  * Reads a WhatsApp send as a draft. Its template is looked up, filled in and checked, and so are its fallbacks. Errors:
  * 400 naming every invalid field; things of another account are reported as unknown.
  */
-export async function readWhatsappSend(
-  db: Db,
-  account: Account,
-  input: WhatsappSendIn,
-  now: Date,
-  maxScheduleDays?: number,
-): Promise<Draft> {
+export async function readWhatsappSend(db: Db, account: Account, input: WhatsappSendIn, now: Date): Promise<Draft> {
   const { template, body, phoneNumberId } = input;
   refuseFaults([
     ...onlyOne('template', template, 'body', body),
     ...(body ? faultsOfBody(body) : []),
     ...clientIdFaults(input),
-    ...scheduleFaults(input, now, maxScheduleDays),
+    ...scheduleFaults(input, now),
     ...fallbackFaults(input),
     ...faultsOfUserId(input),
   ]);
@@ -91,19 +85,13 @@ export async function readWhatsappSend(
  * Reads an RCS send as a draft. Its template is looked up, filled in and checked, and so are its fallbacks. Errors: 400
  * naming every invalid field; things of another account are reported as unknown.
  */
-export async function readRcsSend(
-  db: Db,
-  account: Account,
-  input: RcsSendIn,
-  now: Date,
-  maxScheduleDays?: number,
-): Promise<Draft> {
+export async function readRcsSend(db: Db, account: Account, input: RcsSendIn, now: Date): Promise<Draft> {
   const { templateId, body, agentId, fallbackSms, fallback } = input;
   refuseFaults([
     ...onlyOne('templateId', templateId, 'body', body),
     ...(body ? faultsOfRcsBody(body) : []),
     ...clientIdFaults(input),
-    ...scheduleFaults(input, now, maxScheduleDays),
+    ...scheduleFaults(input, now),
     ...fallbackFaults({ fallbackSms }),
   ]);
   const composed = await composeRcs(db, account, input);
@@ -140,8 +128,8 @@ type Shared = Pick<
   | 'callbackUrl'
 >;
 
-function scheduleFaults({ scheduledDate }: Shared, now: Date, maxScheduleDays?: number): FieldError[] {
-  const message = scheduleFault(scheduledDate, now, maxScheduleDays);
+function scheduleFaults({ scheduledDate }: Shared, now: Date): FieldError[] {
+  const message = scheduleFault(scheduledDate, now);
   return message === null ? [] : [{ field: 'scheduledDate', message }];
 }
 

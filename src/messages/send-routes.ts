@@ -61,8 +61,8 @@ export type SendRouteDeps = PreviewRouteDeps & {
 const SEND_BODY = Type.Union([schema.SendIn, schema.MessageServerIn]);
 type SendBody = schema.SendIn | schema.MessageServerIn;
 
-const readOne = (body: SendBody, { clock, config: { maxScheduleDays } }: Pick<SendRouteDeps, 'clock' | 'config'>) =>
-  isSend(body) ? readSend(body, clock.now(), maxScheduleDays) : readMessageServer(body, clock.now(), maxScheduleDays);
+const readOne = (body: SendBody, { clock }: Pick<SendRouteDeps, 'clock'>) =>
+  isSend(body) ? readSend(body, clock.now()) : readMessageServer(body, clock.now());
 
 const answerOne = (actor: Actor, body: SendBody, verdict: Verdict) =>
   isSend(body) ? answerSend(actor, body, verdict) : answerMessageServer(actor, body, verdict);
@@ -102,7 +102,7 @@ export const directSend = (deps: SendRouteDeps): DirectRoute => ({
 
 /** Registers the routes of single sends, bulk sends and cancellation. */
 export function sendingRoutes(app: App, deps: SendRouteDeps): void {
-  const { accept, clock, config, pool, tracing } = deps;
+  const { accept, clock, pool, tracing } = deps;
   previewRoutes(app, deps);
   const maySend = requireScope('SMS');
 
@@ -149,7 +149,7 @@ export function sendingRoutes(app: App, deps: SendRouteDeps): void {
       response: { 200: schema.BulkOut, 409: ref(WholesaleErrorOut) },
     },
     handler: idempotentHandler(deps, ({ actor, body }, _reply, pendingAnswer) =>
-      sendBulk({ pool, accept, clock, maxScheduleDays: config.maxScheduleDays }, actor, body, pendingAnswer),
+      sendBulk({ pool, accept, clock }, actor, body, pendingAnswer),
     ),
   });
 
@@ -199,11 +199,11 @@ type RichRouteDeps = PlatformDeps & {
 
 /** Registers the routes of single sends on WhatsApp and RCS. */
 export function richMessageRoutes(app: App, deps: RichRouteDeps): void {
-  const { clock, config, pool, tracing } = deps;
+  const { clock, pool, tracing } = deps;
   const readWhatsapp = (actor: Actor, body: Type.Static<typeof schemaRich.WhatsappSendIn>) =>
-    readWhatsappSend(tenant(pool, actor), actor, body, clock.now(), config.maxScheduleDays);
+    readWhatsappSend(tenant(pool, actor), actor, body, clock.now());
   const readRcs = (actor: Actor, body: Type.Static<typeof schemaRich.RcsSendIn>) =>
-    readRcsSend(tenant(pool, actor), actor, body, clock.now(), config.maxScheduleDays);
+    readRcsSend(tenant(pool, actor), actor, body, clock.now());
 
   app.post(`${MS}/whatsapp/send`, {
     onRequest: requireScope('WHATSAPP'),
@@ -267,7 +267,6 @@ export type BulkDeps = {
   readonly accept: Accept;
   readonly clock: Clock;
   /** Maximum days that messages may be scheduled ahead. */
-  readonly maxScheduleDays?: number;
 };
 type Answer = Static<typeof BulkOut>;
 /** An Idempotency-Key, and the function that seals a response to be stored under it. */
@@ -307,8 +306,8 @@ async function answerInTurn(...results: Parameters<typeof answerBulk>): Promise<
 
 type Ids = { readonly globalId: string; readonly pendingAnswer: PendingBulkAnswer | undefined };
 
-const readBulkDrafts = ({ pool, clock, maxScheduleDays }: BulkDeps, actor: Actor, bulk: BulkIn): Promise<Draft[]> =>
-  withCallback(pool, actor, readBulk(bulk, clock.now(), maxScheduleDays));
+const readBulkDrafts = ({ pool, clock }: BulkDeps, actor: Actor, bulk: BulkIn): Promise<Draft[]> =>
+  withCallback(pool, actor, readBulk(bulk, clock.now()));
 
 async function sendGlobal(
   deps: BulkDeps,

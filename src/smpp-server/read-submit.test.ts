@@ -18,7 +18,7 @@ const submit = (more: Partial<Message> = {}): Message => ({
   shortMessage: Buffer.from('Hello'),
   ...more,
 });
-const OPTIONS = { now: NOW, maxScheduleDays: 366, passedTags: new Set([0x1401]) };
+const OPTIONS = { now: NOW, passedTags: new Set([0x1401]) };
 const read = (more: Partial<Message> = {}, by: Partial<Submitter> = {}) =>
   readSubmit(submit(more), { ...BY, ...by }, OPTIONS);
 const draftOf = (more: Partial<Message> = {}, by: Partial<Submitter> = {}): Draft => {

@@ -2,7 +2,7 @@ import type { CredentialSettings } from '../accounts/smpp-credentials.ts';
 import { AccountAway, AppError } from '../core/errors.ts';
 import { STATUS as STATE_STATUS } from '../core/message-state.ts';
 import type { NumberRules } from '../core/phone.ts';
-import { DAY_MS } from '../core/time.ts';
+import { DAY_MS, MAX_SCHEDULE_DAYS } from '../core/time.ts';
 import type { Sender } from '../messages/accept.ts';
 import { type Draft, newDraft, type Refusal, type Verdict } from '../messages/read-send.ts';
 import { parseTime } from '../smpp/message.ts';
@@ -34,7 +34,6 @@ export type Submitter = Pick<CredentialSettings, 'alphabet' | 'senders'> &
 
 export type ReadOptions = {
   readonly now: Date;
-  readonly maxScheduleDays: number;
   /** The tags of optional parameters that are passed on to carriers. */
   readonly passedTags: ReadonlySet<number>;
 };
@@ -145,12 +144,12 @@ const destinationOf = ({ destTon, destination }: Message, { defaultCountry }: Su
 
 type Times = Pick<Draft, 'validUntil' | 'scheduledAt'>;
 
-function readTimes(message: Message, { now, maxScheduleDays }: ReadOptions): Times | { readonly status: number } {
+function readTimes(message: Message, { now }: ReadOptions): Times | { readonly status: number } {
   const scheduledAt = instantOf(message.scheduleTime, now);
   if (scheduledAt === 'invalid') return { status: STATUS.ESME_RINVSCHED };
   // A time that is over, by a clock that is behind ours, means immediately.
   const later = scheduledAt !== null && scheduledAt > now ? scheduledAt : null;
-  if (later !== null && later.getTime() > now.getTime() + maxScheduleDays * DAY_MS)
+  if (later !== null && later.getTime() > now.getTime() + MAX_SCHEDULE_DAYS * DAY_MS)
     return { status: STATUS.ESME_RINVSCHED };
   const validUntil = instantOf(message.validity, later ?? now);
   if (validUntil === 'invalid' || (validUntil !== null && validUntil <= (later ?? now)))

@@ -28,7 +28,6 @@ export type RequestDeps = {
   readonly accept: Accept;
   readonly clock: Clock;
   readonly limiter: RateLimiter;
-  readonly maxScheduleDays: number;
   /** The tags of optional parameters that are passed on to carriers. */
   readonly passedTags: ReadonlySet<number>;
   readonly log: Log;
@@ -42,7 +41,7 @@ type Submit = AnyPduOf<'submit_sm' | 'data_sm'>;
  * again".
  */
 export function createRequests(deps: RequestDeps): (asker: Asker, request: Request) => Promise<Pdu> {
-  const { accept, clock, limiter, maxScheduleDays, passedTags, log } = deps;
+  const { accept, clock, limiter, passedTags, log } = deps;
   const ids = createMessageIds(deps);
   const { query, cancel, replace } = createStoredRequests({ ...deps, ids });
 
@@ -65,7 +64,7 @@ export function createRequests(deps: RequestDeps): (asker: Asker, request: Reque
   async function submit(asker: Asker, request: Submit): Promise<Pdu> {
     const { client } = asker;
     const by = submitterOf(client, await ids.next(asker));
-    const read = readSubmit(messageOf(request), by, { now: clock.now(), maxScheduleDays, passedTags });
+    const read = readSubmit(messageOf(request), by, { now: clock.now(), passedTags });
     if ('status' in read) return refused(request, read.status);
     const verdict = await accept.one(senderOf(client), read.draft);
     if (verdict.kind !== 'accepted') return refused(request, statusOfVerdict(verdict));
@@ -89,7 +88,7 @@ export function createRequests(deps: RequestDeps): (asker: Asker, request: Reque
     const read = destinations.map((destination) =>
       'list' in destination
         ? { status: STATUS.ESME_RINVDLNAME }
-        : readSubmit(messageTo(request, destination), by, { now, maxScheduleDays, passedTags }),
+        : readSubmit(messageTo(request, destination), by, { now, passedTags }),
     );
     const drafts = read.flatMap((one, at) => ('draft' in one ? [inGroup(one.draft, at)] : []));
     const verdicts = drafts.length > 0 ? await accept.many(senderOf(client), drafts) : [];

@@ -43,7 +43,6 @@ export type SmppServerOptions = {
   readonly limiter: RateLimiter;
   /** Connections of one network in a minute that do not lead to a bind; 0: any number. */
   readonly unboundPerMinute: number;
-  readonly maxScheduleDays: number;
   /** The tags of optional parameters that are passed on to carriers. */
   readonly passedTags: ReadonlySet<number>;
   /** The advisory lock that shows that this process is alive. */

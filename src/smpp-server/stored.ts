@@ -28,7 +28,7 @@ import type { Asker, MessageIds } from './message-ids.ts';
 
 type Named = AnyPduOf<'query_sm' | 'cancel_sm' | 'replace_sm'>;
 
-type Deps = Pick<ReadOptions, 'maxScheduleDays' | 'passedTags'> & {
+type Deps = Pick<ReadOptions, 'passedTags'> & {
   readonly pool: Pool;
   readonly accept: Accept;
   readonly clock: Clock;
@@ -36,7 +36,7 @@ type Deps = Pick<ReadOptions, 'maxScheduleDays' | 'passedTags'> & {
 };
 
 /** Creates the handler for requests about messages that the same account submitted before, over any protocol. */
-export function createStoredRequests({ pool, accept, clock, ids, maxScheduleDays, passedTags }: Deps) {
+export function createStoredRequests({ pool, accept, clock, ids, passedTags }: Deps) {
   /**
    * Finds the message that a request names with its id and its source address, which must be that of the submit, even
    * if the rules of a country have replaced that sender. For a message that was replaced, returns the replacement.
@@ -86,7 +86,7 @@ export function createStoredRequests({ pool, accept, clock, ids, maxScheduleDays
     if (!found) return refused(request, SMPP.ESME_RINVMSGID);
     const { client } = asker;
     const { record, knownId } = found;
-    const options = { now: clock.now(), maxScheduleDays, passedTags };
+    const options = { now: clock.now(), passedTags };
     const shown = ids.named(request.messageId);
     const who = { sender: senderOf(client), submitter: submitterOf(client, shown), systemId: client.systemId };
     const input = { request, ...who, options, knownId, currentId: record.id };

@@ -73,7 +73,6 @@ export async function startServer(
     limits: createLoginLimits(createRateLimiter()),
     limiter: createRateLimiter(),
     unboundPerMinute: 0,
-    maxScheduleDays: 366,
     passedTags: new Set(),
     owner: session.owner,
     log: silentLog,
