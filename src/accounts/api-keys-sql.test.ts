@@ -111,10 +111,6 @@ describe('a key', () => {
     const { id } = await createKey();
     expect(await db.findKeyForUpdate(pool, { accountId: other, id })).toBeUndefined();
     expect(await db.insertKeyValue(pool, { accountId: other, keyId: id, ...generateKeyValue() })).toBe(0);
-    expect([await db.findAccountOfKey(pool, { id }), await db.findAccountOfKey(pool, { id: id + 1 })]).toEqual([
-      { accountId: own },
-      undefined,
-    ]);
   });
 
   test('is locked for a change until the transaction ends', async () => {

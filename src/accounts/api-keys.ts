@@ -14,7 +14,7 @@ import {
   type RowOf,
   sql,
 } from '../core/db/query.ts';
-import { AppError, invalidFields } from '../core/errors.ts';
+import { AppError, existing, invalidFields } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { type AccountGate, GATE } from './accounts.ts';
 import { type Author, recordAudit } from './audit.ts';
@@ -105,8 +105,7 @@ export async function rotateKey(
   actor: Grantor,
   input: { id: number; graceSeconds: number },
 ): Promise<IssuedKey> {
-  const key = await findKeyForUpdate(tx, { accountId: actor.accountId, id: input.id });
-  if (!key) throw new AppError('not_found');
+  const key = await existing(findKeyForUpdate(tx, { accountId: actor.accountId, id: input.id }));
   if (key.expired) throw new AppError('conflict', { message: 'The key has expired: create a new one' });
   const operations = grantableScopes(actor, key.operations);
   const which = { accountId: actor.accountId, keyId: key.id };
@@ -284,10 +283,6 @@ export const findKeyForUpdate = (db: Db, input: { accountId: number; id: number 
     db,
     sql`SELECT ${KEY} ${FROM_KEYS} WHERE k.account_id = ${input.accountId} AND k.id = ${input.id} FOR UPDATE OF k`,
   );
-
-/** Finds the account of a key, for operator commands, which name keys by id alone. */
-export const findAccountOfKey = (db: Db, input: { id: number }): Promise<{ accountId: number } | undefined> =>
-  maybeOne(db, sql`SELECT account_id AS "accountId" FROM api_key WHERE id = ${input.id}`);
 
 export type NewKey = {
   accountId: number;

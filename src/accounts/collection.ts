@@ -1,6 +1,6 @@
 import { snakeCase } from '../core/db/columns.ts';
 import { type Columns, countRows, type Db, join, many, maybeOne, one, raw, type Sql, sql } from '../core/db/query.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, existing } from '../core/errors.ts';
 import { type Author, recordAudit } from './audit.ts';
 
 type Of = { readonly accountId: number };
@@ -81,8 +81,9 @@ export function collection<R extends { readonly id: number }, F extends keyof R 
       change: (row: R) => Pick<R, F> | Promise<Pick<R, F>>,
     ): Promise<R> {
       const at = isAt(author.accountId, id);
-      const before = await maybeOne<R>(tx, sql`SELECT ${columns} FROM ${table} r WHERE ${at} FOR UPDATE OF r`);
-      if (!before) throw new AppError('not_found');
+      const before = await existing(
+        maybeOne<R>(tx, sql`SELECT ${columns} FROM ${table} r WHERE ${at} FOR UPDATE OF r`),
+      );
       const values = valuesOf(await change(before));
       const sets = names.map((name, n) => sql`${name} = ${values[n]}`);
       const row = await one<R>(tx, sql`UPDATE ${table} r SET ${join(sets)} WHERE ${at} RETURNING ${columns}`).catch(

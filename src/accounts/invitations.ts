@@ -5,7 +5,7 @@ import { every, type Task } from '../core/background.ts';
 import type { Config } from '../core/config.ts';
 import { as, columns, countRows, type Db, exec, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
 import { tenantTransaction } from '../core/db/transaction.ts';
-import { AppError, invalidFields } from '../core/errors.ts';
+import { AppError, existing, invalidFields } from '../core/errors.ts';
 import { inOneLine, isEmail, type Language, type Mail, mailOrRefuse, paragraphs } from '../core/mail.ts';
 import type { SecretKey } from '../core/secrets.ts';
 import { HOUR_MS } from '../core/time.ts';
@@ -69,12 +69,10 @@ export async function resendInvitation(
 ): Promise<Invited> {
   const { accountId } = author;
   const { token, hash } = generateToken();
-  const former = await findInvitation(tx, { accountId, id });
-  if (!former) throw new AppError('not_found');
+  const former = await existing(findInvitation(tx, { accountId, id }));
   requireAuthority(author, former.role);
   if (deps.config.mail !== undefined) refuseTooSoon(former);
-  const invitation = await updateInvitationLink(tx, { accountId, id, hash, validSeconds: VALID_SECONDS });
-  if (!invitation) throw new AppError('not_found');
+  const invitation = await existing(updateInvitationLink(tx, { accountId, id, hash, validSeconds: VALID_SECONDS }));
   await recordAudit(tx, author, event('resend', invitation));
   return send(deps, tx, { accountId, invitation, token, language });
 }

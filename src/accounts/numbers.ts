@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { CHANNELS } from '../core/channels.ts';
 import { as, columns, type Db, exec, maybeOne, sql } from '../core/db/query.ts';
 import { tenantTransaction } from '../core/db/transaction.ts';
-import { AppError, invalidFields } from '../core/errors.ts';
+import { existing, invalidFields } from '../core/errors.ts';
 import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { requireAnyScope, requireScope } from '../core/http/auth.ts';
 import { isPhoneCountry, NUMBER_CHECKS, type NumberChecks, type NumberRules } from '../core/phone.ts';
@@ -74,8 +74,7 @@ type NumberRulesPatch = {
  */
 export async function changeNumberRules(tx: Db, author: Author, patch: NumberRulesPatch): Promise<NumberRules> {
   const { accountId } = author;
-  const current = await findNumberRules(tx, { accountId });
-  if (!current) throw new AppError('not_found');
+  const current = await existing(findNumberRules(tx, { accountId }));
   const defaultCountry =
     patch.defaultCountry === undefined ? current.defaultCountry : (patch.defaultCountry?.toUpperCase() ?? null);
   if (defaultCountry !== null && !isPhoneCountry(defaultCountry))

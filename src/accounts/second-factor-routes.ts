@@ -5,7 +5,7 @@ import { type Actor, requireAuthority } from '../core/actor.ts';
 import type { CommandContext } from '../core/cli.ts';
 import type { Db } from '../core/db/query.ts';
 import { tenant, tenantTransaction, transaction } from '../core/db/transaction.ts';
-import { AppError, invalidFields } from '../core/errors.ts';
+import { AppError, existing, invalidFields } from '../core/errors.ts';
 import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { requireCredentials, requireScope } from '../core/http/auth.ts';
 import { idempotentHandler } from '../core/http/idempotency.ts';
@@ -424,8 +424,7 @@ async function renewRecoveryCodes(tx: Db, actor: Actor): Promise<string[]> {
  * and for an operator of the gateway unless the actor is one.
  */
 async function removeFactorsOf(tx: Db, actor: Actor, { id }: { id: number }): Promise<void> {
-  const user = await findUser(tx, { accountId: actor.accountId, id });
-  if (!user) throw new AppError('not_found');
+  const user = await existing(findUser(tx, { accountId: actor.accountId, id }));
   requireAuthority(actor, user.role);
   if (user.isOperator && actor.isOperator !== true)
     throw new AppError('forbidden', { message: 'This user is an operator of the gateway: only operators may do this' });

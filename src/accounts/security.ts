@@ -3,7 +3,7 @@ import type { Actor } from '../core/actor.ts';
 import { canonicalAddress, canonicalBlock, createAddressList } from '../core/address.ts';
 import { as, columns, type Db, exec, maybeOne, type RowOf, sql } from '../core/db/query.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
-import { AppError, invalidFields } from '../core/errors.ts';
+import { AppError, existing, invalidFields } from '../core/errors.ts';
 import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { updateAccountRate } from './accounts.ts';
@@ -54,8 +54,7 @@ export function securityRoutes(app: App, { pool }: PlatformDeps): void {
         const { secondFactor } = body;
         if (secondFactor) await changeSecondFactorPolicy(tx, actor, { secondFactor });
         const changed = await changeAllowList(tx, actor, input);
-        const policy = await findSecondFactorPolicy(tx, actor);
-        if (!policy) throw new AppError('not_found');
+        const policy = await existing(findSecondFactorPolicy(tx, actor));
         return { ...changed, secondFactor: policy.secondFactor, callerAddress: canonicalAddress(ip) ?? ip };
       });
     },

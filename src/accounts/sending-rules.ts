@@ -3,7 +3,7 @@ import { NO_SENDING_RULES, type SendingRules, sendingRulesOf } from '../core/act
 import { CHANNELS, type Purpose } from '../core/channels.ts';
 import { as, columns, type Db, exec, maybeOne, sql } from '../core/db/query.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
-import { AppError } from '../core/errors.ts';
+import { existing } from '../core/errors.ts';
 import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { requireAnyScope, requireScope } from '../core/http/auth.ts';
 import { orNull, purposeSchema } from '../core/schema.ts';
@@ -73,8 +73,7 @@ const toRulesOut = ({ purpose, respectsCalendar, weeklyCap }: SendingRules): Sta
 /** Changes the rules for the messages of the author's account. Call it in a transaction. Errors: 404. */
 async function changeSendingRules(tx: Db, author: Author, patch: Static<typeof SendingRulesIn>) {
   const { accountId } = author;
-  const current = await findSendingRules(tx, { accountId });
-  if (!current) throw new AppError('not_found');
+  const current = await existing(findSendingRules(tx, { accountId }));
   const rules: SendingRules = {
     purpose: patch.purpose === undefined ? current.purpose : patch.purpose,
     respectsCalendar: patch.respectCalendar ?? current.respectsCalendar,

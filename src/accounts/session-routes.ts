@@ -17,7 +17,7 @@ import { canonicalAddress } from '../core/address.ts';
 import { toChannels } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
 import { tenant, tenantTransaction, transaction } from '../core/db/transaction.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, existing } from '../core/errors.ts';
 import {
   type App,
   offsetOf,
@@ -297,8 +297,7 @@ export async function describeSession(
   { accountId, isOperator = false, session }: Pick<Actor, 'accountId' | 'isOperator' | 'session'>,
 ): Promise<Static<typeof SessionOut>> {
   if (!session) throw new AppError('forbidden', { message: 'These credentials are not a session' });
-  const account = await findShownAccount(db, { accountId });
-  if (!account) throw new AppError('not_found');
+  const account = await existing(findShownAccount(db, { accountId }));
   const role = roleIn(accountId, session);
   const { method, mustEnrol } = session;
   const operations = mustEnrol ? new Set() : scopesOfRole(role);

@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { ROLES } from '../core/actor.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, existing } from '../core/errors.ts';
 import { type App, ErrorOut, type PlatformDeps, ref, withExamples } from '../core/http/app.ts';
 import { requireCredentials, requireScope } from '../core/http/auth.ts';
 import { isSecure, requireSameOrigin, sessionCookie } from '../core/http/browser.ts';
@@ -140,8 +140,7 @@ export function singleSignOnRoutes(app: App, deps: SignOnRouteDeps): void {
     },
     handler: idempotentHandler({ answers }, async ({ actor }, reply) => {
       const db = tenant(pool, actor);
-      const settings = await findSettings(db, actor);
-      if (!settings) throw new AppError('not_found');
+      const settings = await existing(findSettings(db, actor));
       const begun = await beginSignOn(deps, db, settings, { next: '/', isTrial: true, sessionId: null }).catch(
         asBadGateway,
       );

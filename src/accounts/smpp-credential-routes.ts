@@ -1,15 +1,14 @@
 import { type Static, Type } from 'typebox';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
-import { type App, PageOf, type PlatformDeps, pageFields, pageOf, withExamples } from '../core/http/app.ts';
+import { answerPage, type App, pageFields, PageOf, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { preparedTx } from '../core/http/idempotency.ts';
 import { id, instant, orNull } from '../core/schema.ts';
 import {
+  changeCredential,
+  createCredential,
   type CredentialRow,
   type CredentialSettings,
-  changeCredential,
-  countCredentials,
-  createCredential,
   ID_FORMATS,
   type IssuedCredential,
   listCredentials,
@@ -160,16 +159,8 @@ export function smppCredentialRoutes(app: App, { pool, answers }: PlatformDeps):
       querystring: Type.Object(pageFields),
       response: { 200: PageOf(CredentialOut) },
     },
-    handler: async ({ actor, query }) => {
-      const db = tenant(pool, actor);
-      const { accountId } = actor;
-      const { page, limit } = query;
-      const [rows, total] = await Promise.all([
-        listCredentials(db, { accountId, page, limit }),
-        countCredentials(db, { accountId }),
-      ]);
-      return pageOf(query, rows.map(toCredentialOut), total);
-    },
+    handler: ({ actor, query }) =>
+      answerPage(query, listCredentials(tenant(pool, actor), actor, query), toCredentialOut),
   });
 
   app.patch(`${PATH}/:id`, {

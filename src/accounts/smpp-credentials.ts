@@ -1,7 +1,19 @@
 import { randomInt } from 'node:crypto';
 import { canonicalBlock } from '../core/address.ts';
-import { as, columns, countRows, type Db, exec, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
-import { AppError, invalidFields } from '../core/errors.ts';
+import {
+  as,
+  columns,
+  type Db,
+  exec,
+  many,
+  maybeOne,
+  one,
+  pageRows,
+  type Paging,
+  type RowOf,
+  sql,
+} from '../core/db/query.ts';
+import { AppError, existing, invalidFields } from '../core/errors.ts';
 import { type AccountGate, GATE, notifyAccountChange } from './accounts.ts';
 import { type Author, recordAudit } from './audit.ts';
 import { type Hashed, hashed } from './password.ts';
@@ -89,9 +101,7 @@ type Which = { readonly id: number };
 const subjectOf = ({ id }: Which): string => `smpp-credential:${id}`;
 
 async function found(tx: Db, { accountId }: Author, { id }: Which): Promise<CredentialRow> {
-  const row = await findCredentialForUpdate(tx, { accountId, id });
-  if (!row) throw new AppError('not_found');
-  return row;
+  return existing(findCredentialForUpdate(tx, { accountId, id }));
 }
 
 /**
@@ -203,19 +213,17 @@ export type CredentialRow = CredentialSettings & RowOf<typeof CREDENTIAL>;
 
 type Key = { readonly accountId: number; readonly id: number };
 
-/** Lists the credentials of an account, oldest first. */
-export const listCredentials = (
-  db: Db,
-  { accountId, page, limit }: { accountId: number; page: number; limit: number },
-): Promise<CredentialRow[]> =>
-  many(
+/** Reads a page of the credentials of an account, oldest first. */
+export const listCredentials = (db: Db, { accountId }: { accountId: number }, page: Paging) =>
+  pageRows<CredentialRow>(
     db,
-    sql`SELECT ${CREDENTIAL}, ${SETTINGS} FROM smpp_credential s
-      WHERE s.account_id = ${accountId} ORDER BY s.id LIMIT ${limit} OFFSET ${page * limit}`,
+    {
+      columns: sql`${CREDENTIAL}, ${SETTINGS}`,
+      from: sql`FROM smpp_credential s WHERE s.account_id = ${accountId}`,
+      order: sql`s.id`,
+    },
+    page,
   );
-
-export const countCredentials = (db: Db, { accountId }: { accountId: number }): Promise<number> =>
-  countRows(db, sql`FROM smpp_credential WHERE account_id = ${accountId}`);
 
 /** Lets changes of an account's credentials run one after the other, until the transaction ends. */
 const lockCredentials = (tx: Db, { accountId }: { readonly accountId: number }): Promise<number> =>

@@ -1,11 +1,12 @@
+import { ROLES } from '../core/actor.ts';
 import type { Command } from 'commander';
 import type { Pool } from 'pg';
 import { type Static, Type } from 'typebox';
-import { ROLES } from '../core/actor.ts';
+
 import { type CommandContext, table } from '../core/cli.ts';
 import { tenant, tenantTransaction, transaction } from '../core/db/transaction.ts';
-import { AppError } from '../core/errors.ts';
-import { type App, offsetOf, PageOf, PageQuery, type PlatformDeps, pageOf, withExamples } from '../core/http/app.ts';
+import { AppError, existing } from '../core/errors.ts';
+import { answerPage, type App, PageOf, PageQuery, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { requireCredentials, requireScope } from '../core/http/auth.ts';
 import { preparedTx } from '../core/http/idempotency.ts';
 import { displayName, id } from '../core/schema.ts';
@@ -19,7 +20,6 @@ import {
   changeOwnName,
   changeOwnPassword,
   changeUser,
-  countUsers,
   findUser,
   findUserByUsername,
   listOperators,
@@ -108,13 +108,7 @@ export function userRoutes(app: App, { pool, answers, checkPassword }: PlatformD
       querystring: PageQuery,
       response: { 200: PageOf(UserOut) },
     },
-    handler: async ({ actor, query }) => {
-      const db = tenant(pool, actor);
-      const { accountId } = actor;
-      const page = { accountId, limit: query.limit, offset: offsetOf(query) };
-      const [rows, total] = await Promise.all([listUsers(db, page), countUsers(db, { accountId })]);
-      return pageOf(query, rows.map(toUserOut), total);
-    },
+    handler: ({ actor, query }) => answerPage(query, listUsers(tenant(pool, actor), actor, query), toUserOut),
   });
 
   app.post(PATH, {
@@ -142,9 +136,7 @@ export function userRoutes(app: App, { pool, answers, checkPassword }: PlatformD
     onRequest,
     schema: { tags, operationId: 'findUser', summary: 'Get a user', params: UserId, response: { 200: UserOut } },
     handler: async ({ actor, params }) => {
-      const user = await findUser(tenant(pool, actor), { accountId: actor.accountId, id: params.id });
-      if (!user) throw new AppError('not_found');
-      return toUserOut(user);
+      return toUserOut(await existing(findUser(tenant(pool, actor), { accountId: actor.accountId, id: params.id })));
     },
   });
 

@@ -1,10 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Pool } from 'pg';
-import { type Actor, type CheckPassword, type Role, requireAuthority } from '../core/actor.ts';
-import { as, columns, countRows, type Db, exec, many, maybeOne, type RowOf, sql } from '../core/db/query.ts';
+import { type Actor, type CheckPassword, requireAuthority, type Role } from '../core/actor.ts';
+import {
+  as,
+  columns,
+  type Db,
+  exec,
+  many,
+  maybeOne,
+  pageRows,
+  type Paging,
+  type RowOf,
+  sql,
+} from '../core/db/query.ts';
 import { tenantTransaction } from '../core/db/transaction.ts';
-import { AppError, invalidFields } from '../core/errors.ts';
+import { AppError, existing, invalidFields } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { GATE } from './accounts.ts';
 import { revokeKeysOfUser } from './api-keys.ts';
@@ -149,8 +160,7 @@ async function findChangeableUser(
 ): Promise<UserRow> {
   const { accountId } = actor;
   const admins = leavesAdmins ? await listAdminsForUpdate(tx, { accountId }) : [];
-  const user = await findUser(tx, { accountId, id });
-  if (!user) throw new AppError('not_found');
+  const user = await existing(findUser(tx, { accountId, id }));
   requireAuthority(actor, user.role);
   // The password of an operator opens every account.
   if (user.isOperator && actor.isOperator !== true)
@@ -286,16 +296,9 @@ const USER = columns({
 });
 export type UserRow = RowOf<typeof USER>;
 
-/** Lists the users of an account, oldest first. */
-export const listUsers = (db: Db, input: { accountId: number; limit: number; offset: number }): Promise<UserRow[]> =>
-  many(
-    db,
-    sql`SELECT ${USER} FROM app_user WHERE account_id = ${input.accountId}
-      ORDER BY id LIMIT ${input.limit} OFFSET ${input.offset}`,
-  );
-
-export const countUsers = (db: Db, { accountId }: { accountId: number }): Promise<number> =>
-  countRows(db, sql`FROM app_user WHERE account_id = ${accountId}`);
+/** Reads a page of the users of an account, oldest first. */
+export const listUsers = (db: Db, { accountId }: { accountId: number }, page: Paging) =>
+  pageRows(db, { columns: USER, from: sql`FROM app_user WHERE account_id = ${accountId}`, order: sql`id` }, page);
 
 export const findUser = (db: Db, input: { accountId: number; id: number }): Promise<UserRow | undefined> =>
   maybeOne(db, sql`SELECT ${USER} FROM app_user WHERE account_id = ${input.accountId} AND id = ${input.id}`);

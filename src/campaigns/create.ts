@@ -6,7 +6,7 @@ import type { Actor } from '../core/actor.ts';
 import { mapInSlices, nextTurn } from '../core/background.ts';
 import { type Db, one, sql } from '../core/db/query.ts';
 import { setStatementTimeoutMinutes } from '../core/db/transaction.ts';
-import { AppError, invalidFields } from '../core/errors.ts';
+import { AppError, existing, invalidFields } from '../core/errors.ts';
 import { createMeter } from '../core/limits.ts';
 import { fromMicros, seesAmounts } from '../core/money.ts';
 import { DEFAULT_NUMBER_RULES, type NumberRules, type PhoneDetails, parsePhone, personOf } from '../core/phone.ts';
@@ -112,8 +112,7 @@ type Change = AtTime & { readonly id: number; readonly patch: CampaignPatch };
  */
 async function changeCampaign(tx: Db, actor: Author, { id, patch, now }: Change): Promise<CampaignRow | null> {
   const { accountId } = actor;
-  const current = await claimCampaign(tx, { accountId, id });
-  if (!current) throw new AppError('not_found');
+  const current = await existing(claimCampaign(tx, { accountId, id }));
   if (current.status > CAMPAIGN.READY) throw notEditable(current.status);
   const settings = await checkedSettings(tx, accountId, changeSettings(current, patch, now));
   const numbers = await numbersOf(tx, accountId, settings);
@@ -166,8 +165,7 @@ type Input = { readonly id: number; readonly change: ApplyIn; readonly now: Date
  */
 export async function applyChange(tx: Db, actor: Actor, { id, change, now }: Input): Promise<void> {
   const one = { accountId: actor.accountId, id };
-  const before = await claimCampaign(tx, one);
-  if (!before) throw new AppError('not_found');
+  const before = await existing(claimCampaign(tx, one));
   if (!before.confirmedAt) throw invalidFields([{ field: 'status', message: 'the campaign is not scheduled' }]);
   const { maxPrice, ...patch } = change;
   const takenBack = await changeCampaign(tx, actor, { id, patch: { ...patch, readyToSend: true }, now });
@@ -199,8 +197,7 @@ const MAX_MINUTES = 10;
 export async function calculateAudience(tx: Db, actor: Author, { id }: { id: number }): Promise<void> {
   const { accountId } = actor;
   await setStatementTimeoutMinutes(tx, MAX_MINUTES);
-  const campaign = await findCampaign(tx, { accountId, id });
-  if (!campaign) throw new AppError('not_found');
+  const campaign = await existing(findCampaign(tx, { accountId, id }));
   if (campaign.confirmedAt) throw audienceIsFrozen();
   // Read before the pass, so that the pass sees these versions or newer ones.
   const versions = await listListVersions(tx, { accountId, ids: campaign.contactListIds });

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import type { Actor } from '../core/actor.ts';
 import { as, columns, type Db, exec, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
-import { AppError, invalidFields } from '../core/errors.ts';
+import { AppError, existing, invalidFields } from '../core/errors.ts';
 import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { jsonText } from '../core/http/body.ts';
@@ -94,8 +94,7 @@ export function draftRoutes(app: App, { pool }: PlatformDeps): void {
       response: { 200: DraftOut },
     },
     handler: async ({ actor, params }, reply) => {
-      const draft = await findDraft(tenant(pool, actor), { accountId: actor.accountId, id: params.id });
-      if (!draft) throw new AppError('not_found');
+      const draft = await existing(findDraft(tenant(pool, actor), { accountId: actor.accountId, id: params.id }));
       return jsonText(reply, toDraftText(draft));
     },
   });
@@ -158,8 +157,7 @@ async function saveDraft(tx: Db, actor: Actor, input: DraftIn & { readonly id: s
     version === 0 ? await insertNew(tx, { ...written, campaignId }) : await updateDraft(tx, { ...written, version });
   if (count === 0 && !(await isDraftWritten(tx, { ...written, version: version + 1 })))
     throw await refusalOf(tx, input, accountId);
-  const draft = await findDraft(tx, { accountId, id });
-  if (!draft) throw new AppError('not_found');
+  const draft = await existing(findDraft(tx, { accountId, id }));
   await refuseTooMany(tx, accountId);
   return draft;
 }

@@ -4,7 +4,7 @@ import type { Actor } from '../core/actor.ts';
 import { isRoutedBySender, type RichChannel } from '../core/channels.ts';
 import { type Db, exec, many, plainArray, type Sql, sql } from '../core/db/query.ts';
 import { setStatementTimeoutMinutes, transaction } from '../core/db/transaction.ts';
-import { AppError, type FieldError, invalidFields } from '../core/errors.ts';
+import { AppError, existing, type FieldError, invalidFields } from '../core/errors.ts';
 import { fromMicros, seesAmounts } from '../core/money.ts';
 import { WAKE_CHANNEL } from '../dispatch/pump.ts';
 import { listCampaignConnections, moveChunksFromParked, moveChunksToParked } from '../dispatch/store.ts';
@@ -36,11 +36,9 @@ type AtTime = { readonly now: Date };
  */
 export async function confirmCampaign(tx: Db, actor: Actor, { id, now }: AtTime & { id: number }): Promise<void> {
   const one = { accountId: actor.accountId, id };
-  const claimed = await claimCampaign(tx, one);
-  if (!claimed) throw new AppError('not_found');
+  const claimed = await existing(claimCampaign(tx, one));
   await claimListsForShare(tx, { ...one, ids: claimed.contactListIds });
-  const campaign = await findCampaign(tx, one);
-  if (!campaign) throw new AppError('not_found');
+  const campaign = await existing(findCampaign(tx, one));
   refuseWithoutScope(actor, campaign);
   const faults = await unmetPreconditions(tx, actor, campaign, now);
   if (faults.length > 0) throw invalidFields(faults);
@@ -209,9 +207,7 @@ export async function cancelCampaign(tx: Db, actor: Author, { id }: Which): Prom
 }
 
 async function claim(tx: Db, { accountId }: Author, id: number): Promise<CampaignRow> {
-  const campaign = await claimCampaign(tx, { accountId, id });
-  if (!campaign) throw new AppError('not_found');
-  return campaign;
+  return existing(claimCampaign(tx, { accountId, id }));
 }
 
 type NewState = { readonly id: number; readonly state: 'SENDING' | 'PAUSED' | 'CANCELLED' };
@@ -232,8 +228,7 @@ const refused = (message: string) => invalidFields([{ field: 'status', message }
  */
 export async function removeCampaign(tx: Db, actor: Author, { id }: { id: number }): Promise<void> {
   const one = { accountId: actor.accountId, id };
-  const campaign = await claimCampaign(tx, one);
-  if (!campaign) throw new AppError('not_found');
+  const campaign = await existing(claimCampaign(tx, one));
   if ((await deleteCampaign(tx, one)) === 0) throw notDeletable(campaign.status);
   await deleteDraftOf(tx, { accountId: actor.accountId, campaignId: id });
   const { name, reservedMicros } = campaign;

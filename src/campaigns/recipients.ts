@@ -5,7 +5,7 @@ import type { Actor } from '../core/actor.ts';
 import { CHANNEL, CHANNELS, type Channel, toBits } from '../core/channels.ts';
 import { as, columns, type Db, join, many, one, plainArray, type RowOf, type Sql, sql } from '../core/db/query.ts';
 import { setStatementTimeoutMinutes } from '../core/db/transaction.ts';
-import { AppError, invalidFields } from '../core/errors.ts';
+import { type AppError, existing, invalidFields } from '../core/errors.ts';
 import { firstIdAt } from '../core/ids.ts';
 import { nameOfStatus, STATUS, STATUS_NAMES, type StatusName } from '../core/message-state.ts';
 import { DEFAULT_NUMBER_RULES } from '../core/phone.ts';
@@ -133,8 +133,7 @@ export async function repeatCampaign(
   { id, name, statuses = [...FAILURES], now }: Input,
 ): Promise<{ id: number }> {
   const { accountId } = actor;
-  const campaign = await findCampaign(tx, { accountId, id });
-  if (!campaign) throw new AppError('not_found');
+  const campaign = await existing(findCampaign(tx, { accountId, id }));
   await setStatementTimeoutMinutes(tx, MAX_MINUTES);
   const { confirmedAt, completedAt } = campaign;
   const numbers = confirmedAt

@@ -4,7 +4,7 @@ import { refuseOutsidePlan } from '../accounts/accounts.ts';
 import type { Actor } from '../core/actor.ts';
 import type { Db } from '../core/db/query.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
-import { AppError } from '../core/errors.ts';
+import { existing } from '../core/errors.ts';
 import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { idempotentTx } from '../core/http/idempotency.ts';
@@ -190,9 +190,7 @@ function editingRoutes(app: App, deps: PlatformDeps): void {
 }
 
 async function findOrThrow(db: Db, { accountId }: Pick<Actor, 'accountId'>, id: number): Promise<CampaignRow> {
-  const campaign = await findCampaign(db, { accountId, id });
-  if (!campaign) throw new AppError('not_found');
-  return campaign;
+  return existing(findCampaign(db, { accountId, id }));
 }
 
 function pricingRoutes(app: App, deps: PlatformDeps): void {

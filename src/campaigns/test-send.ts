@@ -6,7 +6,7 @@ import type { Actor } from '../core/actor.ts';
 import { bitOf, type Channel, isRich, type RichChannel } from '../core/channels.ts';
 import { as, columns, type Db, many, plainArray, type RowOf, type Sql, sql } from '../core/db/query.ts';
 import { tenant } from '../core/db/transaction.ts';
-import { AppError, invalidFields } from '../core/errors.ts';
+import { existing, invalidFields } from '../core/errors.ts';
 import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { assertScope, requireScope } from '../core/http/auth.ts';
 import { idempotentHandler, type PendingAnswer } from '../core/http/idempotency.ts';
@@ -151,8 +151,7 @@ async function sendTest(
   actor: Actor,
   { id, contactListIds, answerStore }: Input,
 ): Promise<TestOut> {
-  const campaign = await findCampaign(db, { accountId: actor.accountId, id });
-  if (!campaign) throw new AppError('not_found');
+  const campaign = await existing(findCampaign(db, { accountId: actor.accountId, id }));
   refuseWithoutScope(actor, campaign);
   const recipients = await findTestRecipients(db, actor, campaign, contactListIds);
   const templates = await findBilledTemplates(db, { ...campaign, accountId: actor.accountId });

@@ -5,7 +5,7 @@ import { testDatabase } from '../../test/support/database.ts';
 import { expectLinear } from '../../test/support/linear.ts';
 import { createAccountWithCredit } from '../../test/support/money.ts';
 import { type Db, exec, many, one, type Sql, sql } from '../core/db/query.ts';
-import { fixedText, leastText, parseText, readsContact, renderSql, valuesSql } from './texts.ts';
+import { fixedText, leastText, parseText, renderSql, valuesSql } from './texts.ts';
 
 const { pool } = testDatabase();
 
@@ -94,13 +94,6 @@ test('a text without placeholders is recognised as the same for all', () => {
   expect(fixedText(piecesOf(''))).toBe('');
   expect(fixedText(piecesOf('Hello {{name}}'))).toBeNull();
   expect(leastText(piecesOf('Hello {{name|friend}}!'))).toBe('Hello !');
-  expect(['Hi', '{{phoneNumber}}', '{{nick}}', '{{name}}', '{{city}}'].map((t) => readsContact(piecesOf(t)))).toEqual([
-    false,
-    false,
-    false,
-    true,
-    true,
-  ]);
 });
 
 test('an empty text is an empty text', async () => {

@@ -60,10 +60,6 @@ export const fixedText = (pieces: readonly Piece[]): string | null =>
 export const leastText = (pieces: readonly Piece[]): string =>
   pieces.map((piece) => ('text' in piece ? piece.text : '')).join('');
 
-/** Returns true if a text needs the contact: the number is known without it. */
-export const readsContact = (pieces: readonly Piece[]): boolean =>
-  pieces.some((piece) => 'field' in piece && piece.field !== null && piece.field !== 'phoneNumber');
-
 /** Location of the values of a recipient in a statement. */
 type RecipientSql = {
   /** The alias of `contact`. It may be an outer join, for numbers that are not a contact. */

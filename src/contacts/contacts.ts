@@ -1,9 +1,8 @@
 import type { Static } from 'typebox';
 import { type Author, recordAudit } from '../accounts/audit.ts';
-import { bitOf, type Channel } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
 import { setStatementTimeoutMinutes } from '../core/db/transaction.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, existing } from '../core/errors.ts';
 import { personOf } from '../core/phone.ts';
 import { setOptOuts } from '../messages/consent.ts';
 import { isWanted, publishFacts } from '../webhooks/outbox.ts';
@@ -15,14 +14,12 @@ import { readContact } from './read.ts';
 import type { ContactPatch } from './schema.ts';
 import * as db from './store.ts';
 import {
-  type ChannelUpdate,
   findContact,
   insertContacts,
   insertLastContacts,
   type LastContact,
   listIdsByPerson,
   type NewContact,
-  updateChannels,
   updateContact,
 } from './store.ts';
 
@@ -74,8 +71,7 @@ export async function changeContact(
 ): Promise<void> {
   const { accountId } = actor;
   const rules = await claimBook(tx, { accountId, to: 'change' });
-  const current = await findContact(tx, { accountId, id });
-  if (!current) throw new AppError('not_found');
+  const current = await existing(findContact(tx, { accountId, id }));
   const row = readContact(input, { rules, fields: await listFields(tx, { accountId }) }, current);
   await refuseTakenNumber(tx, accountId, row.phoneNumber, id);
   await updateContact(tx, { accountId, id, row });
@@ -214,33 +210,6 @@ export async function recordLastContacts(tx: Db, rows: readonly LastContact[]): 
   }
   const sorted = [...latest.values()].sort((a, b) => a.accountId - b.accountId || a.contactId - b.contactId);
   await insertLastContacts(tx, sorted);
-}
-
-/** A carrier's report that a channel reaches a number, or does not. */
-type ReachabilityReport = {
-  readonly accountId: number;
-  /** E.164 with the plus. */
-  readonly phoneNumber: string;
-  readonly channel: Channel;
-  readonly reachable: boolean;
-};
-
-/**
- * Corrects the channels on which contacts can be reached, by reports of carriers (UNSUPPORTED, DISABLED, not on
- * WhatsApp; or delivered after all), in the caller's transaction. If a number and channel occur several times, the last
- * report counts. Numbers that are not a contact cost an index lookup.
- */
-export async function recordReachability(tx: Db, reports: readonly ReachabilityReport[]): Promise<void> {
-  const updates = new Map<string, ChannelUpdate>();
-  for (const { accountId, phoneNumber, channel, reachable } of reports) {
-    const key = `${accountId}/${personOf(phoneNumber)}`;
-    const { on, off } = updates.get(key) ?? { on: 0, off: 0 };
-    const bit = bitOf(channel);
-    const [to, from] = [(reachable ? on : off) | bit, (reachable ? off : on) & ~bit];
-    updates.set(key, { accountId, phoneNumber, on: reachable ? to : from, off: reachable ? from : to });
-  }
-  const sorted = [...updates].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, update]) => update);
-  if (sorted.length > 0) await updateChannels(tx, sorted);
 }
 
 /**

@@ -7,13 +7,12 @@ import { Type } from 'typebox';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
 import {
+  answerPage,
   type App,
-  offsetOf,
+  pageFields,
   PageOf,
   PageQuery,
   type PlatformDeps,
-  pageFields,
-  pageOf,
   withExamples,
 } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
@@ -36,7 +35,7 @@ import { readSettings } from './import-columns.ts';
 import { readFile, readFilePreview } from './import-reader.ts';
 import * as schema from './import-schema.ts';
 import { answerImport, findImportOrThrow } from './import-schema.ts';
-import { countImports, countRejects, listImports, listRejectsWith, rejectsCsv } from './import-store.ts';
+import { listImports, listRejectsWith, rejectsCsv } from './import-store.ts';
 import type { FileKind } from './import-thread.ts';
 import { findBook } from './limits.ts';
 
@@ -70,14 +69,8 @@ export function importRoutes(app: App, deps: PlatformDeps): void {
       querystring: PageQuery,
       response: { 200: PageOf(schema.ImportInList) },
     },
-    handler: async ({ actor: { accountId }, query }) => {
-      const db = tenant(pool, { accountId });
-      const [rows, total] = await Promise.all([
-        listImports(db, { accountId, limit: query.limit, offset: offsetOf(query) }),
-        countImports(db, { accountId }),
-      ]);
-      return pageOf(query, rows.map(schema.toImportInList), total);
-    },
+    handler: ({ actor, query }) =>
+      answerPage(query, listImports(tenant(pool, actor), actor, query), schema.toImportInList),
   });
 
   app.get(`${PATH}/imports/:id`, {
@@ -110,11 +103,7 @@ export function importRoutes(app: App, deps: PlatformDeps): void {
       const db = tenant(pool, actor);
       const { accountId, id: importId } = await findImportOrThrow(db, actor, params.id);
       const which = { accountId, importId, fault: schema.faultFilterOf(query) };
-      const [rows, total] = await Promise.all([
-        listRejectsWith(db, { ...which, limit: query.limit, offset: offsetOf(query) }),
-        countRejects(db, which),
-      ]);
-      return pageOf(query, rows.map(schema.toRejectedRow), total);
+      return answerPage(query, listRejectsWith(db, which, query), schema.toRejectedRow);
     },
   });
 

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import type { Actor } from '../core/actor.ts';
 import { DELIMITERS } from '../core/csv.ts';
 import type { Db } from '../core/db/query.ts';
-import { AppError } from '../core/errors.ts';
+import { existing } from '../core/errors.ts';
 import { id, instant, orNull } from '../core/schema.ts';
 import { IMPORTED_FIELDS } from './contact-fields.ts';
 import type { TablePreview } from './import-check.ts';
@@ -430,7 +430,5 @@ export async function answerImport(db: Db, row: ImportRow) {
 
 /** Finds an import of the actor's account. Errors: 404. */
 export async function findImportOrThrow(db: Db, { accountId }: Actor, id: number): Promise<ImportRow> {
-  const row = await findImport(db, { accountId, id });
-  if (!row) throw new AppError('not_found');
-  return row;
+  return existing(findImport(db, { accountId, id }));
 }

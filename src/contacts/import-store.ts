@@ -1,7 +1,19 @@
 import type { Author } from '../accounts/audit.ts';
 import { csvLine } from '../core/csv.ts';
 import { input, insertRows, int, json } from '../core/db/columns.ts';
-import { as, columns, countRows, type Db, exec, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
+import {
+  as,
+  columns,
+  type Db,
+  exec,
+  many,
+  maybeOne,
+  one,
+  pageRows,
+  type Paging,
+  type RowOf,
+  sql,
+} from '../core/db/query.ts';
 import { publishFacts } from '../webhooks/outbox.ts';
 import type { CleaningReport, NameOrder } from './import-cleaning.ts';
 import type { Encoding } from './import-encoding.ts';
@@ -82,19 +94,17 @@ export const findImport = (db: Db, { accountId, id }: Of & { id: number }): Prom
     sql`SELECT ${IMPORT_IN_LIST}, ${IMPORT_DETAILS} FROM contact_import WHERE account_id = ${accountId} AND id = ${id}`,
   );
 
-/** Lists a page of imports, the newest first. */
-export const listImports = (
-  db: Db,
-  { accountId, limit, offset }: Of & { limit: number; offset: number },
-): Promise<ImportInList[]> =>
-  many(
+/** Reads a page of imports, the newest first. */
+export const listImports = (db: Db, { accountId }: Of, page: Paging) =>
+  pageRows(
     db,
-    sql`SELECT ${IMPORT_IN_LIST} FROM contact_import WHERE account_id = ${accountId}
-        ORDER BY id DESC LIMIT ${limit} OFFSET ${offset}`,
+    {
+      columns: IMPORT_IN_LIST,
+      from: sql`FROM contact_import WHERE account_id = ${accountId}`,
+      order: sql`id DESC`,
+    },
+    page,
   );
-
-export const countImports = (db: Db, { accountId }: Of): Promise<number> =>
-  countRows(db, sql`FROM contact_import WHERE account_id = ${accountId}`);
 
 export type Counts = Readonly<Record<'created' | 'updated' | 'skipped' | 'errors', number>>;
 
@@ -179,29 +189,21 @@ export const listRejects = (
         WHERE account_id = ${accountId} AND import_id = ${importId} AND line > ${afterLine} ORDER BY line LIMIT ${limit}`,
   );
 
-/** Counts the stored rejected rows of an import with a fault of this cause in this field; null: with any. */
-export const countRejects = (
-  db: Db,
-  { accountId, importId, fault }: OfImport & { fault: FaultFilter },
-): Promise<number> =>
-  countRows(
-    db,
-    sql`FROM contact_import_reject
-    WHERE account_id = ${accountId} AND import_id = ${importId} AND ${hasFault(fault)}`,
-  );
-
-/**
- * Lists a page of the rejected rows of an import with a fault of this cause in this field, in the order of the file.
- */
+/** Reads a page of the rejected rows of an import with a fault of this cause in this field, in the order of the file. */
 export const listRejectsWith = (
   db: Db,
-  { accountId, importId, fault, limit, offset }: OfImport & { fault: FaultFilter; limit: number; offset: number },
-): Promise<Reject[]> =>
-  many(
+  { accountId, importId, fault }: OfImport & { fault: FaultFilter },
+  page: Paging,
+) =>
+  pageRows(
     db,
-    sql`SELECT ${REJECT} FROM contact_import_reject
-        WHERE account_id = ${accountId} AND import_id = ${importId} AND ${hasFault(fault)}
-        ORDER BY line LIMIT ${limit} OFFSET ${offset}`,
+    {
+      columns: REJECT,
+      from: sql`FROM contact_import_reject
+        WHERE account_id = ${accountId} AND import_id = ${importId} AND ${hasFault(fault)}`,
+      order: sql`line`,
+    },
+    page,
   );
 
 /** Fault that the rejected rows of a list have in common; null: none. */

@@ -6,7 +6,7 @@ import { type Static, Type } from 'typebox';
 import type { Actor } from '../core/actor.ts';
 import type { Db } from '../core/db/query.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
-import { AppError, invalidFields } from '../core/errors.ts';
+import { AppError, existing, invalidFields } from '../core/errors.ts';
 import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { createUploadGate, formBounds, MULTIPART_LIMITS, receiveForm, type UploadGate } from '../core/http/files.ts';
@@ -365,9 +365,7 @@ async function readBook(db: Db, { accountId }: Actor) {
 }
 
 async function findOrThrow(db: Db, { accountId }: Actor, uploadId: number): Promise<UploadRow> {
-  const row = await findUpload(db, { accountId, uploadId });
-  if (!row) throw new AppError('not_found');
-  return row;
+  return existing(findUpload(db, { accountId, uploadId }));
 }
 
 /** Finds a file that was not imported yet. Errors: 404. */

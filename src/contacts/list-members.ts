@@ -1,7 +1,7 @@
 import { type Author, recordAudit } from '../accounts/audit.ts';
 import { as, columns, type Db, exec, many, maybeOne, plainArray, type RowOf, sql } from '../core/db/query.ts';
 import { setStatementTimeoutMinutes } from '../core/db/transaction.ts';
-import { AppError, type FieldError, invalidFields } from '../core/errors.ts';
+import { AppError, existing, type FieldError, invalidFields } from '../core/errors.ts';
 import { claimBook } from './limits.ts';
 import { claimLists, deleteLists, updateListCounts } from './lists.ts';
 
@@ -214,8 +214,7 @@ export async function removeFromLists(tx: Db, actor: Author, input: Association)
 export async function removeAssociation(tx: Db, actor: Author, { id }: { id: number }): Promise<RemoveResult> {
   const { accountId } = actor;
   await claimBook(tx, { accountId, to: 'associate' });
-  const member = await findMember(tx, { accountId, id });
-  if (!member) throw new AppError('not_found');
+  const member = await existing(findMember(tx, { accountId, id }));
   const { listId } = member;
   await claimLists(tx, { accountId, ids: [listId] });
   // Another transaction may have removed it while this one waited for the list.

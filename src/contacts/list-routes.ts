@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
-import { AppError, type FieldError, invalidFields } from '../core/errors.ts';
+import { existing, type FieldError, invalidFields } from '../core/errors.ts';
 import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { idempotentTx } from '../core/http/idempotency.ts';
@@ -214,9 +214,9 @@ export function listRoutes(app: App, { pool, answers }: PlatformDeps): void {
       response: { 200: ListOut },
     },
     handler: async ({ actor, params, query }) => {
-      const list = await findList(tenant(pool, actor), { ...query, ...params, accountId: actor.accountId });
-      if (!list) throw new AppError('not_found');
-      return toListOut(list);
+      return toListOut(
+        await existing(findList(tenant(pool, actor), { ...query, ...params, accountId: actor.accountId })),
+      );
     },
   });
 

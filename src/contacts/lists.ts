@@ -17,7 +17,7 @@ import {
   type Sql,
   sql,
 } from '../core/db/query.ts';
-import { AppError } from '../core/errors.ts';
+import { existing } from '../core/errors.ts';
 
 type ListInput = {
   readonly name?: string | undefined;
@@ -46,8 +46,7 @@ export async function changeList(tx: Db, actor: Author, id: number, input: ListI
   const name = input.name?.trim() ?? null;
   const description = input.description === null ? '' : (input.description ?? null);
   const change = { name, description, isTest: input.isTest ?? null };
-  const list = await updateList(tx, { accountId: actor.accountId, id, ...change });
-  if (!list) throw new AppError('not_found');
+  const list = await existing(updateList(tx, { accountId: actor.accountId, id, ...change }));
   await recordAudit(tx, actor, { action: 'contact-list.update', subject: `contact-list:${id}`, detail: change });
   return list;
 }

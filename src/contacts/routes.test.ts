@@ -6,7 +6,7 @@ import { updateNumberRules } from '../accounts/numbers.ts';
 import { SCOPES } from '../core/actor.ts';
 import { transaction } from '../core/db/transaction.ts';
 import type { NewAccount } from '../operate/account-commands.ts';
-import { recordLastContacts, recordReachability } from './contacts.ts';
+import { recordLastContacts } from './contacts.ts';
 import { updateLimits } from './limits.ts';
 import { listRoutes } from './list-routes.ts';
 import { contactRoutes } from './routes.ts';
@@ -47,13 +47,9 @@ describe('what a client writes', () => {
     expect(await change(nameless.id, nameless)).toMatchObject({ fullName: null, name: nameless.phoneNumber });
   });
 
-  test('as communicationSupported restricts the channels, also after a carrier has reported more', async () => {
+  test('as communicationSupported restricts the channels', async () => {
     const { id, ...contact } = await create({ communicationSupported: ['WHATSAPP', 'SMS'] });
     expect(contact.communicationSupported).toEqual(['SMS', 'WHATSAPP']);
-    const { accountId } = account;
-    const report = { accountId, phoneNumber: contact.phoneNumber, channel: 'RCS', reachable: true } as const;
-    await recordReachability(pool, [report]);
-    expect((await call('GET', `/contacts/${id}`)).body.communicationSupported).toEqual(['SMS', 'WHATSAPP']);
     expect(await idsOf(`communicationSupported=RCS&contactIds=${id}`)).toEqual([]);
     expect(await change(id, { communicationSupported: [] })).toMatchObject({ communicationSupported: [] });
     const all = ['SMS', 'RCS', 'WHATSAPP'];
@@ -271,15 +267,6 @@ describe('changing', () => {
     const wrong = async (at: number) =>
       (await call('PUT', `/contacts/${at}`, { gender: 'X', email: null })).body.details;
     expect(await wrong(id)).toEqual(await wrong(999_999_999));
-  });
-
-  test('corrections by carriers stay as long as the number does', async () => {
-    const { id, phoneNumber } = await create();
-    const report = { accountId: account.accountId, phoneNumber, channel: 'WHATSAPP', reachable: false } as const;
-    await recordReachability(pool, [report]);
-    const channels = async (body: object) => (await call('PUT', `/contacts/${id}`, body)).body.communicationSupported;
-    expect(await channels({ phoneNumber, firstName: 'Anna' })).toEqual(['SMS', 'RCS']);
-    expect(await channels({ phoneNumber: freshNumber() })).toEqual(['SMS', 'RCS', 'WHATSAPP']);
   });
 });
 

@@ -4,7 +4,7 @@ import type { Actor } from '../core/actor.ts';
 import { mapInSlices } from '../core/background.ts';
 import type { Db } from '../core/db/query.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
-import { AppError, invalidFields } from '../core/errors.ts';
+import { AppError, existing, invalidFields } from '../core/errors.ts';
 import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { idempotentTx } from '../core/http/idempotency.ts';
@@ -81,8 +81,7 @@ export function contactRoutes(app: App, deps: PlatformDeps): void {
     },
     handler: async ({ actor, params, query }) => {
       const db = tenant(pool, actor);
-      const list = await findList(db, { accountId: actor.accountId, id: params.listId });
-      if (!list) throw new AppError('not_found');
+      const list = await existing(findList(db, { accountId: actor.accountId, id: params.listId }));
       const page = await answerPage(db, actor, { ...query, listIds: String(list.id) });
       return { ...page, data: await withAssociations(db, actor, list.id, page.data) };
     },
@@ -167,8 +166,7 @@ export function contactRoutes(app: App, deps: PlatformDeps): void {
     },
     handler: async ({ actor: { accountId }, params }) => {
       const db = tenant(pool, { accountId });
-      const contact = await findContact(db, { accountId, id: params.id });
-      if (!contact) throw new AppError('not_found');
+      const contact = await existing(findContact(db, { accountId, id: params.id }));
       const rows = await listOptOutsOf(db, { accountId, phoneNumber: contact.phoneNumber ?? '' });
       return rows.map(({ channel, purpose, source, createdAt }) => ({
         channel,
@@ -190,9 +188,7 @@ export function contactRoutes(app: App, deps: PlatformDeps): void {
       response: { 200: schema.LimitsOut },
     },
     handler: async ({ actor }) => {
-      const book = await findBook(tenant(pool, actor), actor);
-      if (!book) throw new AppError('not_found');
-      return limitsOf(book);
+      return limitsOf(await existing(findBook(tenant(pool, actor), actor)));
     },
   });
 }

@@ -236,32 +236,6 @@ export const insertLastContacts = (db: Db, rows: readonly LastContact[]): Promis
         WHERE a.last_contact_date <= excluded.last_contact_date`,
   );
 
-/** A correction of the channels on which a number can be reached. */
-export type ChannelUpdate = {
-  readonly accountId: number;
-  readonly phoneNumber: string;
-  readonly on: number;
-  /** Bits to clear. */
-  readonly off: number;
-};
-
-/**
- * Corrects the channels on which numbers of many accounts can be reached; numbers that are not a contact are ignored.
- */
-export const updateChannels = (db: Db, moves: readonly ChannelUpdate[]): Promise<number> =>
-  exec(
-    db,
-    sql`UPDATE contact c SET channels = (c.channels | u.on_bits) & ~u.off_bits
-        FROM ${rowsOf(moves, {
-          account_id: bigint((m) => m.accountId),
-          person: text((m) => personOf(m.phoneNumber)),
-          on_bits: smallint((m) => m.on),
-          off_bits: smallint((m) => m.off),
-        })} AS u
-        WHERE c.account_id = u.account_id AND c.person = u.person
-          AND c.channels <> ((c.channels | u.on_bits) & ~u.off_bits)`,
-  );
-
 /** Filter for listing contacts of an account. An undefined filter matches all of them. */
 export type ContactFilter = { readonly [K in StoredField]?: NonNullable<StoredFields[K]> | undefined } & {
   readonly accountId: number;

@@ -7,7 +7,7 @@ import { tenant, tenantTransaction, transaction } from '../core/db/transaction.t
 import { parsePhone } from '../core/phone.ts';
 import { createAccount, createDemoAccount } from '../operate/account-commands.ts';
 import { registerOperations } from '../operations.ts';
-import { createContact, recordLastContacts, recordReachability, type UpsertRow, upsertContacts } from './contacts.ts';
+import { createContact, recordLastContacts, type UpsertRow, upsertContacts } from './contacts.ts';
 import { findBook, updateLimits } from './limits.ts';
 import { addToLists } from './list-members.ts';
 import { createList, listLists } from './lists.ts';
@@ -45,8 +45,7 @@ test.each([
   const [made] = await upsert(of(named));
   const [changed] = await upsert(of(dialled, { firstName: 'Ana' }));
   expect([made?.kind, changed]).toEqual(['created', { kind: 'updated', id: idOf(made) }]);
-  await run((tx) => recordReachability(tx, [{ accountId, phoneNumber: dialled, channel: 'RCS', reachable: false }]));
-  expect(await read(idOf(made))).toMatchObject({ phoneNumber: named, firstName: 'Ana', isValid: true, channels: 5 });
+  expect(await read(idOf(made))).toMatchObject({ phoneNumber: named, firstName: 'Ana', isValid: true });
   await expect(run((tx) => createContact(tx, actor(accountId), { phoneNumber: dialled }))).rejects.toThrow(
     `belongs to contact ${idOf(made)}`,
   );
@@ -59,9 +58,6 @@ test('rows become contacts by their numbers: new ones are created, existing ones
   );
   expect(first.map(({ kind }) => kind)).toEqual(['created', 'created']);
   const [one, two] = first.map(idOf);
-  await run((tx) =>
-    recordReachability(tx, [{ accountId, phoneNumber: numberOf(1), channel: 'RCS', reachable: false }]),
-  );
   const again = await upsert(
     rowOf(3),
     rowOf(1, { lastName: 'Bianchi', gender: 'FEMALE', customFields: { 8: null, 9: true } }),
@@ -73,7 +69,6 @@ test('rows become contacts by their numbers: new ones are created, existing ones
     fullName: 'Anna Bianchi',
     email: 'a@example.com',
     gender: 'FEMALE',
-    channels: 5,
     customFields: { 7: 'x', 8: 1, 9: true },
   });
   expect(await read(two ?? 0)).toMatchObject({ fullName: 'Two', isTest: true });
@@ -144,24 +139,6 @@ test('the last contact is stored by time, not by the order of the reports; a sin
     lastContactDate: at(3),
     lastCampaignType: 'SMS',
   });
-});
-
-test('reports of carriers correct the channels of a contact, and deliveries restore them', async () => {
-  const [outcome] = await upsert(rowOf(1));
-  const of = (channel: 'RCS' | 'WHATSAPP', reachable: boolean) => ({
-    accountId,
-    phoneNumber: numberOf(1),
-    channel,
-    reachable,
-  });
-  const channels = async () => (await read(idOf(outcome)))?.channels;
-  const unknownNumber = { ...of('RCS', false), phoneNumber: numberOf(99) };
-  await run((tx) =>
-    recordReachability(tx, [of('RCS', false), of('WHATSAPP', true), of('WHATSAPP', false), unknownNumber]),
-  );
-  expect(await channels()).toBe(1);
-  await run((tx) => recordReachability(tx, [of('RCS', true)]));
-  expect(await channels()).toBe(3);
 });
 
 const PLAN = '--contact-limits.plan-limit';

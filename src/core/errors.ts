@@ -88,3 +88,10 @@ export class AccountAway extends AppError {
     this.accountIds = accountIds;
   }
 }
+
+/** Resolves with a row that was looked up. Errors: 404 if there is none. */
+export async function existing<T>(row: Promise<T>): Promise<NonNullable<T>> {
+  const found = await row;
+  if (found === undefined || found === null) throw new AppError('not_found');
+  return found;
+}

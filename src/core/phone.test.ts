@@ -1,6 +1,6 @@
 import { fc, test as propertyTest } from '@fast-check/vitest';
 import { describe, expect, test } from 'vitest';
-import { describeNumber, looksLikeNumber, personOf, toE164 } from './phone.ts';
+import { describeNumber, personOf, toE164 } from './phone.ts';
 
 const digits = (min: number, max: number) =>
   fc
@@ -81,12 +81,3 @@ propertyTest.prop([digits(6, 14), fc.constantFrom('', '+', '00')])(
     expect(toE164(`${prefix}39${rest}`)).toBe(rest.length <= 13 ? `+39${rest}` : null);
   },
 );
-
-propertyTest.prop([fc.oneof(fc.string(), digits(0, 20))])('whatever is accepted looks like a number', (text) => {
-  if (toE164(text) !== null) expect(looksLikeNumber(text)).toBe(true);
-});
-
-test('a number with an unknown calling code still looks like one, and a word does not', () => {
-  expect(looksLikeNumber('+99912345678')).toBe(true);
-  expect(looksLikeNumber('hello')).toBe(false);
-});

@@ -25,9 +25,6 @@ export const COUNTRY_PREFIXES: readonly { readonly country: string; readonly pre
 
 const FORM = /^(?:\+|00)?([1-9]\d{6,14})$/;
 
-/** Returns true if a text has the form of a phone number: 7 to 15 digits after an optional `+` or `00`. */
-export const looksLikeNumber = (text: string): boolean => FORM.test(text);
-
 /**
  * Returns a number that a network or an operator wrote in E.164 with its plus, or null if its form is wrong or its
  * calling code does not exist. Digits alone are international here, as carriers write them. Numbers from clients are

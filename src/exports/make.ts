@@ -9,7 +9,7 @@ import type { Config } from '../core/config.ts';
 import { splitHosts } from '../core/db/database-url.ts';
 import type { Db } from '../core/db/query.ts';
 import { openSnapshot, type Snapshot, transaction } from '../core/db/transaction.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, existing } from '../core/errors.ts';
 import { type Job, job } from '../core/jobs.ts';
 import type { Log } from '../core/log.ts';
 import { cancelRemovals, insertRemovals, openTemporaryFile, type Storage } from '../core/storage.ts';
@@ -50,8 +50,7 @@ export async function requestExport(
  */
 export async function repeatExport(tx: Db, actor: Author & Prover, id: string): Promise<ExportRow> {
   const { accountId } = actor;
-  const found = await db.findExport(tx, { accountId, id });
-  if (!found) throw new AppError('not_found');
+  const found = await existing(db.findExport(tx, { accountId, id }));
   if (isOfAllContacts(found)) assertStepUp(actor);
   await checkWaiting(tx, accountId);
   const row = await db.moveToPending(tx, { accountId, id });
@@ -74,8 +73,7 @@ const whyNotRepeatable = ({ status }: ExportRow): string =>
  */
 export async function removeExport(tx: Db, actor: Author, id: string): Promise<void> {
   const { accountId } = actor;
-  const gone = await db.deleteExport(tx, { accountId, id });
-  if (!gone) throw new AppError('not_found');
+  const gone = await existing(db.deleteExport(tx, { accountId, id }));
   if (gone.fileKey !== null) await insertRemovals(tx, { accountId, keys: [gone.fileKey], afterSeconds: 0 });
   await recordAudit(tx, actor, { action: 'export.delete', subject: subjectOf({ id }) });
 }

@@ -1,17 +1,18 @@
+import { STATUS_NAMES } from '../core/message-state.ts';
 import { type Static, Type } from 'typebox';
 import { findCampaign } from '../campaigns/store.ts';
 import { listUnknownContacts } from '../contacts/list-members.ts';
 import { listLists } from '../contacts/lists.ts';
 import type { Db } from '../core/db/query.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
-import { AppError, type FieldError, invalidFields } from '../core/errors.ts';
+import { AppError, existing, type FieldError, invalidFields } from '../core/errors.ts';
 import { withoutInvisible } from '../core/fold.ts';
-import { type App, offsetOf, PageOf, PageQuery, type PlatformDeps, pageOf, withExamples } from '../core/http/app.ts';
+import { answerPage, type App, PageOf, PageQuery, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { FILE_ANSWERS, sendFile } from '../core/http/files.ts';
 import { idempotentTx } from '../core/http/idempotency.ts';
 import { isUuid } from '../core/ids.ts';
-import { STATUS_NAMES } from '../core/message-state.ts';
+
 import { isUserId, MAX_USER_ID_LENGTH, toE164 } from '../core/phone.ts';
 import { channelName, id, instant, orNull } from '../core/schema.ts';
 import { instantField } from '../core/time.ts';
@@ -20,7 +21,6 @@ import { addressesOf, PersonIn } from './person-data.ts';
 import { removeExport, repeatExport, requestExport } from './make.ts';
 import {
   CONTENT_SCOPES,
-  countExports,
   EXPORT_FORMATS,
   EXPORT_TYPES,
   type ExportFormat,
@@ -146,14 +146,7 @@ function readRoutes(app: App, { pool, config, links }: PlatformDeps): void {
       querystring: PageQuery,
       response: { 200: PageOf(ExportInList) },
     },
-    handler: async ({ actor: { accountId }, query }) => {
-      const db = tenant(pool, { accountId });
-      const [rows, total] = await Promise.all([
-        listExports(db, { accountId, limit: query.limit, offset: offsetOf(query) }),
-        countExports(db, { accountId }),
-      ]);
-      return pageOf(query, rows.map(toExportInList), total);
-    },
+    handler: ({ actor, query }) => answerPage(query, listExports(tenant(pool, actor), actor, query), toExportInList),
   });
 
   app.get(ONE, {
@@ -167,8 +160,7 @@ function readRoutes(app: App, { pool, config, links }: PlatformDeps): void {
     },
     handler: async ({ actor, params }) => {
       const { accountId } = actor;
-      const row = await findExport(tenant(pool, actor), { accountId, id: params.exportId });
-      if (!row) throw new AppError('not_found');
+      const row = await existing(findExport(tenant(pool, actor), { accountId, id: params.exportId }));
       const maySee = CONTENT_SCOPES[row.type].every((scope) => actor.operations.has(scope));
       return toExportOut(row, maySee ? urlOf(row) : null);
     },

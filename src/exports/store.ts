@@ -10,6 +10,8 @@ import {
   many,
   maybeOne,
   one,
+  pageRows,
+  type Paging,
   type RowOf,
   sql,
 } from '../core/db/query.ts';
@@ -116,18 +118,16 @@ const BRIEF_REQUEST: Columns<ExportRequest> = columns({
 });
 
 /** Lists exports of an account, newest first. Filters by more than 1,000 contacts are replaced by their number. */
-export const listExports = (
-  db: Db,
-  { accountId, limit, offset }: Of & { limit: number; offset: number },
-): Promise<ExportRow[]> =>
-  many(
+export const listExports = (db: Db, { accountId }: Of, page: Paging) =>
+  pageRows<ExportRow>(
     db,
-    sql`SELECT ${BRIEF_REQUEST}, ${STATE} FROM export
-        WHERE account_id = ${accountId} ORDER BY id DESC LIMIT ${limit} OFFSET ${offset}`,
+    {
+      columns: sql`${BRIEF_REQUEST}, ${STATE}`,
+      from: sql`FROM export WHERE account_id = ${accountId}`,
+      order: sql`id DESC`,
+    },
+    page,
   );
-
-export const countExports = (db: Db, { accountId }: Of): Promise<number> =>
-  countRows(db, sql`FROM export WHERE account_id = ${accountId}`);
 
 /** Counts the exports of an account that wait or are in progress. */
 export const countPending = (db: Db, { accountId }: Of): Promise<number> =>

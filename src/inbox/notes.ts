@@ -3,7 +3,7 @@ import { recordAudit } from '../accounts/audit.ts';
 import type { Actor } from '../core/actor.ts';
 import type { Db } from '../core/db/query.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, existing } from '../core/errors.ts';
 import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { idempotentTx } from '../core/http/idempotency.ts';
@@ -86,8 +86,7 @@ async function writeNote(tx: Db, actor: Actor, { chatId, text }: Key & { text: s
 async function deleteNote(tx: Db, actor: Actor, { chatId, id }: Key & { id: string }): Promise<void> {
   const { accountId } = actor;
   await claimInboxes(tx, { accountIds: [accountId] });
-  const gone = await db.deleteNote(tx, { accountId, chatId, id });
-  if (!gone) throw new AppError('not_found');
+  const gone = await existing(db.deleteNote(tx, { accountId, chatId, id }));
   const detail = { note: id, author: gone.author };
   await recordAudit(tx, actor, { action: 'conversation.delete-note', subject: `conversation:${chatId}`, detail });
   await publishNote(tx, { accountId, chatId, id });

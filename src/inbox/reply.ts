@@ -4,7 +4,7 @@ import type { Actor } from '../core/actor.ts';
 import { CHANNEL, isRich } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
 import { tenant } from '../core/db/transaction.ts';
-import { AppError, invalidFields } from '../core/errors.ts';
+import { AppError, existing, invalidFields } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import { NUMBER_FAULTS } from '../core/phone.ts';
 import type { LinkSigner } from '../core/storage.ts';
@@ -72,9 +72,7 @@ async function resolveEndpoints(
 ): Promise<db.Endpoints> {
   const { chatId, channel, destination, channelIdentity: identity } = input;
   if (chatId !== undefined) {
-    const ends = await db.findEndpoints(tenantDb, { accountId, chatId });
-    if (!ends) throw new AppError('not_found');
-    return ends;
+    return existing(db.findEndpoints(tenantDb, { accountId, chatId }));
   }
   const missing = Object.entries({ channel, destination, channelIdentity: identity }).flatMap(([field, value]) =>
     value === undefined ? [{ field, message: 'is required without chatId' }] : [],

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, existing } from '../core/errors.ts';
 import {
   type App,
   offsetOf,
@@ -146,8 +146,7 @@ export function inboxRoutes(app: App, deps: InboxRouteDeps): void {
     },
     handler: async ({ actor, params }) => {
       const key = { accountId: actor.accountId, chatId: params.chatId };
-      const row = await findConversation(tenant(pool, actor), key);
-      if (!row) throw new AppError('not_found');
+      const row = await existing(findConversation(tenant(pool, actor), key));
       return toConversationOut(row, actor);
     },
   });

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Author } from '../accounts/audit.ts';
 import type { SignToPerson } from '../channels/carrier.ts';
 import { as, columns, type Db, maybeOne, type RowOf, sql } from '../core/db/query.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, existing } from '../core/errors.ts';
 import { type App, type PlatformDeps } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { idempotentTx } from '../core/http/idempotency.ts';
@@ -52,8 +52,7 @@ async function showToPerson(
   kind: Kind,
 ): Promise<void> {
   if (await addSign(tx, { accountId, chatId, kind })) return;
-  const ends = await findEndpoints(tx, { accountId, chatId });
-  if (!ends) throw new AppError('not_found');
+  const ends = await existing(findEndpoints(tx, { accountId, chatId }));
   const message = ends.channel === 'SMS' ? 'SMS has no such sign' : 'The person has written nothing yet';
   throw new AppError('invalid', { message });
 }

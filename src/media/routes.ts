@@ -4,8 +4,8 @@ import type { FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Scope } from '../core/actor.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
-import { AppError, type FieldError, invalidFields } from '../core/errors.ts';
-import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf } from '../core/http/app.ts';
+import { AppError, existing, type FieldError, invalidFields } from '../core/errors.ts';
+import { answerPage, type App, pageFields, PageOf, type PlatformDeps } from '../core/http/app.ts';
 import { authentication, requireAnyScope, requireScope } from '../core/http/auth.ts';
 import {
   createUploadGate,
@@ -13,8 +13,8 @@ import {
   formBounds,
   MULTIPART_LIMITS,
   receiveForm,
-  type ServedFile,
   sendFile,
+  type ServedFile,
   type Upload,
 } from '../core/http/files.ts';
 import { idempotentHandler, idempotentTx } from '../core/http/idempotency.ts';
@@ -25,7 +25,6 @@ import { inspectFile } from './decoder.ts';
 import { LIMITS, MEDIA_TYPES } from './inspect.ts';
 import { addMedia, type Description, storeUpload } from './media.ts';
 import {
-  countUploads,
   createMediaLinks,
   FILES_PATH,
   findByMediaKey,
@@ -133,22 +132,9 @@ export function mediaRoutes(app: App, deps: PlatformDeps): void {
       querystring: ListQuery,
       response: { 200: PageOf(MediaOut) },
     },
-    handler: async ({ actor: { accountId }, query }) => {
-      const db = tenant(pool, { accountId });
-      const filter = {
-        accountId,
-        folderId: query.folderId ?? null,
-        mimeType: query.mimeType ?? null,
-        name: query.name ?? '',
-      };
-      const page = { limit: query.limit, offset: offsetOf(query) };
-      const [rows, total] = await Promise.all([listUploads(db, { ...filter, ...page }), countUploads(db, filter)]);
+    handler: ({ actor, query }) => {
       const now = clock.now();
-      return pageOf(
-        query,
-        rows.map((row) => toMediaOut(row, links, now)),
-        total,
-      );
+      return answerPage(query, listUploads(tenant(pool, actor), actor, query), (row) => toMediaOut(row, links, now));
     },
   });
 
@@ -162,8 +148,7 @@ export function mediaRoutes(app: App, deps: PlatformDeps): void {
       response: { 200: MediaOut },
     },
     handler: async ({ actor: { accountId }, params }) => {
-      const row = await findUpload(tenant(pool, { accountId }), { accountId, id: params.id });
-      if (!row) throw new AppError('not_found');
+      const row = await existing(findUpload(tenant(pool, { accountId }), { accountId, id: params.id }));
       return toMediaOut(row, links, clock.now());
     },
   });

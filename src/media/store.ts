@@ -7,17 +7,18 @@ import {
   as,
   columns,
   containsPattern,
-  countRows,
   type Db,
   exec,
   many,
   maybeOne,
   one,
+  pageRows,
+  type Paging,
   type RowOf,
   sql,
 } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
-import { AppError } from '../core/errors.ts';
+import { existing } from '../core/errors.ts';
 import { insertRemovals, type LinkSigner } from '../core/storage.ts';
 import { DAY_MS, HOUR_MS } from '../core/time.ts';
 
@@ -99,8 +100,7 @@ export const createInboundFileLinks =
 
 /** Revokes all links to a file that were given out; audited. Errors: 404 for an unknown or foreign id. */
 export async function revokeLinks(tx: Db, actor: Actor, { id }: { id: number }): Promise<MediaRow> {
-  const media = await updateLinkVersion(tx, { accountId: actor.accountId, id });
-  if (!media) throw new AppError('not_found');
+  const media = await existing(updateLinkVersion(tx, { accountId: actor.accountId, id }));
   await recordAudit(tx, actor, { action: 'media.revoke-links', subject: `media:${id}` });
   return media;
 }
@@ -114,8 +114,7 @@ const keysOf = ({ fileKey, thumbnailKey }: DeletedMedia): string[] =>
  */
 export async function removeMedia(tx: Db, actor: Actor, { id }: { id: number }): Promise<void> {
   const { accountId } = actor;
-  const deleted = await deleteUpload(tx, { accountId, id });
-  if (!deleted) throw new AppError('not_found');
+  const deleted = await existing(deleteUpload(tx, { accountId, id }));
   await insertRemovals(tx, { accountId, keys: keysOf(deleted), afterSeconds: 0 });
   await recordAudit(tx, actor, { action: 'media.delete', subject: `media:${id}` });
 }
@@ -178,29 +177,29 @@ export const insertMedia = (db: Db, media: NewMedia): Promise<MediaRow> =>
 
 type OfAccount = { readonly accountId: number };
 type ById = OfAccount & { readonly id: number };
-type Filter = OfAccount & {
-  readonly folderId: number | null;
-  readonly mimeType: string | null;
-  /** A part of the name, case-insensitive; '' matches every name. */
-  readonly name: string;
+type UploadFilter = Paging & {
+  readonly folderId?: number | null;
+  readonly mimeType?: string | null;
+  readonly name?: string;
 };
 
-const matches = ({ accountId, folderId, mimeType, name }: Filter) =>
-  sql`account_id = ${accountId} AND origin = 'UPLOAD'
-    AND (${folderId}::bigint IS NULL OR folder_id = ${folderId})
-    AND (${mimeType}::text IS NULL OR mime_type = ${mimeType})
-    AND fold_text(name) LIKE ${containsPattern(name)}`;
-
-/** Lists uploads, newest first. */
-export const listUploads = (db: Db, input: Filter & { limit: number; offset: number }): Promise<MediaRow[]> =>
-  many(
+/** Reads a page of uploads, newest first; `name` is a part of the name, case-insensitive. */
+export const listUploads = (
+  db: Db,
+  { accountId }: OfAccount,
+  { folderId = null, mimeType = null, name = '', ...page }: UploadFilter,
+) =>
+  pageRows(
     db,
-    sql`SELECT ${MEDIA} FROM media WHERE ${matches(input)}
-      ORDER BY id DESC LIMIT ${input.limit} OFFSET ${input.offset}`,
+    {
+      columns: MEDIA,
+      from: sql`FROM media WHERE account_id = ${accountId} AND origin = 'UPLOAD'
+        AND (${folderId}::bigint IS NULL OR folder_id = ${folderId})
+        AND (${mimeType}::text IS NULL OR mime_type = ${mimeType}) AND fold_text(name) LIKE ${containsPattern(name)}`,
+      order: sql`id DESC`,
+    },
+    page,
   );
-
-export const countUploads = (db: Db, filter: Filter): Promise<number> =>
-  countRows(db, sql`FROM media WHERE ${matches(filter)}`);
 
 export const findUpload = (db: Db, { accountId, id }: ById): Promise<MediaRow | undefined> =>
   maybeOne(db, sql`SELECT ${MEDIA} FROM media WHERE account_id = ${accountId} AND id = ${id} AND origin = 'UPLOAD'`);

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Actor } from '../core/actor.ts';
 import type { Db } from '../core/db/query.ts';
 import { tenant } from '../core/db/transaction.ts';
-import { AppError, invalidFields } from '../core/errors.ts';
+import { AppError, existing, invalidFields } from '../core/errors.ts';
 import type { App, PlatformDeps } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { firstIdAt, timeOfId } from '../core/ids.ts';
@@ -84,9 +84,7 @@ export function trackingRoutes(app: App, { pool }: PlatformDeps): void {
       response: { 200: schema.SimpleStatus },
     },
     handler: async ({ actor, params }) => {
-      const record = await findRecord(tenant(pool, actor), actor, params.customerMessageId);
-      if (!record) throw new AppError('not_found');
-      return toSimpleStatus(record);
+      return toSimpleStatus(await existing(findRecord(tenant(pool, actor), actor, params.customerMessageId)));
     },
   });
 
@@ -102,9 +100,7 @@ export function trackingRoutes(app: App, { pool }: PlatformDeps): void {
         response: { 200: schema.NetworkStatus },
       },
       handler: async ({ actor, params }) => {
-        const status = await findNetworkStatus(tenant(pool, actor), actor, { id: params.messageId, channel });
-        if (!status) throw new AppError('not_found');
-        return status;
+        return existing(findNetworkStatus(tenant(pool, actor), actor, { id: params.messageId, channel }));
       },
     });
 
@@ -121,9 +117,7 @@ export function trackingRoutes(app: App, { pool }: PlatformDeps): void {
       response: { 200: schema.Timeline },
     },
     handler: async ({ actor, params }) => {
-      const timeline = await findTimeline(tenant(pool, actor), actor, params.messageId);
-      if (!timeline) throw new AppError('not_found');
-      return timeline;
+      return existing(findTimeline(tenant(pool, actor), actor, params.messageId));
     },
   });
 }

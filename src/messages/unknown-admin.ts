@@ -5,15 +5,15 @@ import { type Static, Type } from 'typebox';
 import { findAccount } from '../accounts/accounts.ts';
 import { accountIdField, amount, connectionField, OPERATOR_PATH, operatorNameOf } from '../accounts/operator-fields.ts';
 import { type CommandContext, table } from '../core/cli.ts';
-import { as, columns, type Db, many, one, type RowOf, sql } from '../core/db/query.ts';
+import { as, columns, type Db, pageRows, type Paging, type RowOf, sql } from '../core/db/query.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
-import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf, withExamples } from '../core/http/app.ts';
+import { answerPage, type App, pageFields, PageOf, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { requireOperator } from '../core/http/auth.ts';
 import { idempotentHandler } from '../core/http/idempotency.ts';
 import { maskNumber } from '../core/phone.ts';
 import { instant, orNull } from '../core/schema.ts';
 import { findConnection } from '../routing/connection-store.ts';
-import { listUnknowns, settleUnknown, type Unknown, VERDICTS, type Verdict } from './unknown-outcomes.ts';
+import { listUnknowns, settleUnknown, type Unknown, type Verdict, VERDICTS } from './unknown-outcomes.ts';
 
 const tags = ['Operator: open unknowns'];
 
@@ -72,11 +72,7 @@ export function operatorUnknownRoutes(app: App, deps: PlatformDeps): void {
       querystring: UnknownQuery,
       response: { 200: PageOf(UnknownOut) },
     },
-    handler: async ({ query }) => {
-      const filter = { accountId: query.accountId ?? null, connection: query.connection ?? null };
-      const rows = await listUnknownPage(pool, { ...filter, limit: query.limit, offset: offsetOf(query) });
-      return pageOf(query, rows.map(toUnknownOut), await countUnknowns(pool, filter));
-    },
+    handler: ({ query }) => answerPage(query, listUnknownPage(pool, query), toUnknownOut),
   });
 
   app.post(`${OPERATOR_PATH}/unknowns/settle`, {
@@ -155,28 +151,22 @@ const UNKNOWN = columns({
 });
 type UnknownRow = RowOf<typeof UNKNOWN>;
 
-type Filter = { readonly accountId: number | null; readonly connection: string | null };
+type UnknownFilter = Paging & { readonly accountId?: number | null; readonly connection?: string | null };
 
-const unknowns = ({ accountId, connection }: Filter) => sql`
-  FROM unknown_outcome o JOIN account a ON a.id = o.account_id LEFT JOIN connection c ON c.id = o.connection_id
-  WHERE (${accountId}::bigint IS NULL OR o.account_id = ${accountId})
-    AND (${connection}::text IS NULL OR c.name = ${connection})`;
-
-/** Lists a page of unknown outcomes, oldest first. */
-async function listUnknownPage(
-  db: Db,
-  filter: Filter & { readonly limit: number; readonly offset: number },
-): Promise<UnknownRow[]> {
-  return many(
+/** Reads a page of unknown outcomes, oldest first. */
+const listUnknownPage = (db: Db, { accountId = null, connection = null, ...page }: UnknownFilter) =>
+  pageRows(
     db,
-    sql`SELECT ${UNKNOWN}
-        ${unknowns(filter)} ORDER BY o.created_at, o.message_id LIMIT ${filter.limit} OFFSET ${filter.offset}`,
+    {
+      columns: UNKNOWN,
+      from: sql`FROM unknown_outcome o JOIN account a ON a.id = o.account_id
+        LEFT JOIN connection c ON c.id = o.connection_id
+        WHERE (${accountId}::bigint IS NULL OR o.account_id = ${accountId})
+          AND (${connection}::text IS NULL OR c.name = ${connection})`,
+      order: sql`o.created_at, o.message_id`,
+    },
+    page,
   );
-}
-
-async function countUnknowns(db: Db, filter: Filter): Promise<number> {
-  return (await one<{ total: number }>(db, sql`SELECT count(*) AS total ${unknowns(filter)}`)).total;
-}
 
 type Flags = { readonly account?: string; readonly connection?: string; readonly limit: number };
 

@@ -57,7 +57,7 @@ const tags = ['Sending'];
 const OF_CHANNEL = 'Requires the scope of its channel.';
 
 /** Registers the routes of single and bulk messages that wait for the time which their client has chosen. */
-export function scheduledMessageRoutes(app: App, { pool, clock, config }: PlatformDeps): void {
+export function scheduledMessageRoutes(app: App, { pool, clock }: PlatformDeps): void {
   /** Finds a waiting message that the caller may see. Errors: 403 without the scope of its channel, 404. */
   async function findOrThrow(request: FastifyRequest, id: string, access: Access): Promise<UpcomingMessage> {
     const { accountId } = request.actor;
@@ -123,7 +123,7 @@ export function scheduledMessageRoutes(app: App, { pool, clock, config }: Platfo
     handler: async (request) => {
       const { actor, body, params } = request;
       const { id } = await findOrThrow(request, params.id, 'write');
-      const fault = scheduleFault(body.scheduledDate, clock.now(), config.maxScheduleDays);
+      const fault = scheduleFault(body.scheduledDate, clock.now());
       const at = parseScheduledDate(body.scheduledDate);
       if (fault !== null || at === null)
         throw invalidFields([{ field: 'scheduledDate', message: fault ?? 'must be a date' }]);

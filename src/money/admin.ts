@@ -2,8 +2,8 @@ import type { Pool } from 'pg';
 import { type Static, Type } from 'typebox';
 import {
   amount,
-  Done,
   digitsOf,
+  Done,
   IdParams,
   isoOrNull,
   NumberField,
@@ -12,10 +12,22 @@ import {
   PrefixField,
 } from '../accounts/operator-fields.ts';
 import type { Channel } from '../core/channels.ts';
-import { as, columns, type Db, many, maybeOne, one, type RowOf, type Sql, sql } from '../core/db/query.ts';
+import {
+  as,
+  columns,
+  type Db,
+  many,
+  maybeOne,
+  one,
+  pageRows,
+  type Paging,
+  type RowOf,
+  type Sql,
+  sql,
+} from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
-import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf, withExamples } from '../core/http/app.ts';
+import { answerPage, type App, pageFields, PageOf, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { requireOperator } from '../core/http/auth.ts';
 import { fromMicros } from '../core/money.ts';
 import { channelName, id, instant, knownFieldsOf, orNull } from '../core/schema.ts';
@@ -25,10 +37,10 @@ import {
   listPrices,
   listPricesOf,
   PRICE,
+  type Price,
   PRICE_CATEGORIES,
   PRICE_ORDER,
   PRICE_WINDOWS,
-  type Price,
   removePrice,
   setPrice,
 } from './prices.ts';
@@ -130,12 +142,7 @@ export function operatorPriceRoutes(app: App, { pool }: PlatformDeps): void {
       querystring: PriceQuery,
       response: { 200: PageOf(PriceOut) },
     },
-    handler: async ({ query }) => {
-      const { channel = null, prefix = null, accountId = null } = query;
-      const filter = { channel, prefix, accountId };
-      const rows = await listPricePage(pool, { ...filter, limit: query.limit, offset: offsetOf(query) });
-      return pageOf(query, rows.map(toPriceOut), await countPrices(pool, filter));
-    },
+    handler: ({ query }) => answerPage(query, listPricePage(pool, query), toPriceOut),
   });
 
   app.put(PRICES, {
@@ -250,30 +257,25 @@ const toPriceOut = ({ unitMicros, validFrom, category, window, ...price }: Price
   validFrom: isoOrNull(validFrom),
 });
 
-type Filter = {
-  readonly accountId: number | null;
-  readonly channel: Channel | null;
-  /** The digits with which the prefixes begin. */
-  readonly prefix: string | null;
+type PriceFilter = Paging & {
+  readonly accountId?: number | null;
+  readonly channel?: Channel | null;
+  readonly prefix?: string | null;
 };
 
-const matches = ({ channel, prefix, accountId }: Filter) => sql`FROM price
-  WHERE (${channel}::text IS NULL OR channel = ${channel}) AND (${prefix}::text IS NULL OR starts_with(prefix, ${prefix}))
-    AND (${accountId}::bigint IS NULL OR owner_id = ${accountId})`;
-
-async function listPricePage(
-  db: Db,
-  filter: Filter & { readonly limit: number; readonly offset: number },
-): Promise<Price[]> {
-  return many(
+/** Reads a page of prices; `prefix` are the digits with which their prefixes begin. */
+const listPricePage = (db: Db, { channel = null, prefix = null, accountId = null, ...page }: PriceFilter) =>
+  pageRows(
     db,
-    sql`SELECT ${PRICE} ${matches(filter)} ORDER BY ${PRICE_ORDER} LIMIT ${filter.limit} OFFSET ${filter.offset}`,
+    {
+      columns: PRICE,
+      from: sql`FROM price WHERE (${channel}::text IS NULL OR channel = ${channel})
+        AND (${prefix}::text IS NULL OR starts_with(prefix, ${prefix}))
+        AND (${accountId}::bigint IS NULL OR owner_id = ${accountId})`,
+      order: PRICE_ORDER,
+    },
+    page,
   );
-}
-
-async function countPrices(db: Db, filter: Filter): Promise<number> {
-  return (await one<{ total: number }>(db, sql`SELECT count(*) AS total ${matches(filter)}`)).total;
-}
 
 async function findPrice(db: Db, { id }: { id: number }): Promise<Price | undefined> {
   return maybeOne(db, sql`SELECT ${PRICE} FROM price WHERE id = ${id}`);

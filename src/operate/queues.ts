@@ -8,8 +8,29 @@ import {
   operatorNameOf,
 } from '../accounts/operator-fields.ts';
 import { contactImport } from '../contacts/import.ts';
-import { as, columns, countRows, type Db, many, one, type RowOf, type Sql, sql, timeOf } from '../core/db/query.ts';
-import { type App, offsetOf, PageOf, PageQuery, type PlatformDeps, pageFields, pageOf } from '../core/http/app.ts';
+import {
+  as,
+  columns,
+  type Db,
+  many,
+  one,
+  pageRows,
+  type Paging,
+  type RowOf,
+  type Sql,
+  sql,
+  timeOf,
+} from '../core/db/query.ts';
+import {
+  answerPage,
+  type App,
+  offsetOf,
+  pageFields,
+  PageOf,
+  pageOf,
+  PageQuery,
+  type PlatformDeps,
+} from '../core/http/app.ts';
 import { requireOperator } from '../core/http/auth.ts';
 import { idempotentHandler } from '../core/http/idempotency.ts';
 import { instant, orNull } from '../core/schema.ts';
@@ -121,11 +142,7 @@ export function operatorQueueRoutes(app: App, deps: PlatformDeps): void {
       querystring: DepthQuery,
       response: { 200: PageOf(DepthOut) },
     },
-    handler: async ({ query }) => {
-      const filter = { accountId: query.accountId ?? null, connection: query.connection ?? null };
-      const rows = await listDepths(pool, { ...filter, limit: query.limit, offset: offsetOf(query) });
-      return pageOf(query, rows, await countDepths(pool, filter));
-    },
+    handler: ({ query }) => answerPage(query, listDepths(pool, query), (row) => row),
   });
 
   missedRoutes(app, deps);
@@ -232,29 +249,24 @@ const GROUP = columns({
 });
 type DepthRow = RowOf<typeof GROUP> & Depth;
 
-type Filter = { readonly accountId: number | null; readonly connection: string | null };
+type DepthFilter = Paging & { readonly accountId?: number | null; readonly connection?: string | null };
 
-const groups = ({ accountId, connection }: Filter): Sql => sql`
-  SELECT ${GROUP}, ${DEPTH}
-  FROM dispatch_chunk c JOIN account a ON a.id = c.account_id LEFT JOIN connection k ON k.id = c.connection_id
-  WHERE (${accountId}::bigint IS NULL OR c.account_id = ${accountId})
-    AND (${connection}::text IS NULL OR k.name = ${connection})
-  GROUP BY c.account_id, a.name, k.name, c.priority`;
-
-/** Lists a page of the queue by account, connection and priority; those with the most waiting messages come first. */
-async function listDepths(
-  db: Db,
-  filter: Filter & { readonly limit: number; readonly offset: number },
-): Promise<DepthRow[]> {
-  return many<DepthRow>(
+/** Reads a page of the queue by account, connection and priority; those with the most waiting messages come first. */
+const listDepths = (db: Db, { accountId = null, connection = null, ...page }: DepthFilter) =>
+  pageRows<DepthRow>(
     db,
-    sql`SELECT * FROM (${groups(filter)}) AS g ORDER BY waiting DESC, "accountId", connection, priority
-        LIMIT ${filter.limit} OFFSET ${filter.offset}`,
+    {
+      columns: sql`*`,
+      from: sql`FROM (
+        SELECT ${GROUP}, ${DEPTH}
+        FROM dispatch_chunk c JOIN account a ON a.id = c.account_id LEFT JOIN connection k ON k.id = c.connection_id
+        WHERE (${accountId}::bigint IS NULL OR c.account_id = ${accountId})
+          AND (${connection}::text IS NULL OR k.name = ${connection})
+        GROUP BY c.account_id, a.name, k.name, c.priority) AS g`,
+      order: sql`waiting DESC, "accountId", connection, priority`,
+    },
+    page,
   );
-}
-
-/** Counts the groups that `listDepths` lists. */
-const countDepths = (db: Db, filter: Filter): Promise<number> => countRows(db, sql`FROM (${groups(filter)}) AS g`);
 
 type Backlog = { name: string; waiting: number; oldestSeconds: number | null };
 

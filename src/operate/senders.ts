@@ -9,10 +9,20 @@ import {
   searchField,
 } from '../accounts/operator-fields.ts';
 import type { Channel, RichChannel, SenderChannel } from '../core/channels.ts';
-import { as, columns, containsPattern, countRows, type Db, many, maybeOne, type RowOf, sql } from '../core/db/query.ts';
+import {
+  as,
+  columns,
+  containsPattern,
+  type Db,
+  maybeOne,
+  pageRows,
+  type Paging,
+  type RowOf,
+  sql,
+} from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
-import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf, withExamples } from '../core/http/app.ts';
+import { answerPage, type App, pageFields, PageOf, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { requireOperator } from '../core/http/auth.ts';
 import { idempotentGlobal } from '../core/http/idempotency.ts';
 import { instant, orNull } from '../core/schema.ts';
@@ -180,25 +190,22 @@ const SENDER = columns({
 type SenderRow = RowOf<typeof SENDER>;
 const SENDER_ROWS = sql`sender s LEFT JOIN connection c ON c.id = s.connection_id LEFT JOIN account a ON a.id = s.owner_id`;
 
-type Filter = { readonly channel: Channel | null; readonly search: string | null };
+type Filter = Paging & { readonly channel?: Channel | null; readonly search?: string | null };
 
-const senders = ({ channel, search }: Filter) => sql`FROM ${SENDER_ROWS}
-  WHERE (${channel}::text IS NULL OR s.channel = ${channel})
-    AND (${search}::text IS NULL OR fold_text(s.name) LIKE ${containsPattern(search ?? '')} OR fold_text(s.identity) LIKE ${containsPattern(search ?? '')})`;
-
-/** Lists a page of senders; agents that wait to be registered come first. */
-async function listSenderPage(
-  db: Db,
-  filter: Filter & { readonly limit: number; readonly offset: number },
-): Promise<SenderRow[]> {
-  return many(
+/** Reads a page of senders; agents that wait to be registered come first. */
+const listSenders = (db: Db, { channel = null, search = null, ...page }: Filter) =>
+  pageRows(
     db,
-    sql`SELECT ${SENDER} ${senders(filter)} ORDER BY s.identity IS NOT NULL, s.id
-        LIMIT ${filter.limit} OFFSET ${filter.offset}`,
+    {
+      columns: SENDER,
+      from: sql`FROM ${SENDER_ROWS}
+        WHERE (${channel}::text IS NULL OR s.channel = ${channel})
+          AND (${search}::text IS NULL OR fold_text(s.name) LIKE ${containsPattern(search ?? '')}
+            OR fold_text(s.identity) LIKE ${containsPattern(search ?? '')})`,
+      order: sql`s.identity IS NOT NULL, s.id`,
+    },
+    page,
   );
-}
-
-const countSenders = (db: Db, filter: Filter): Promise<number> => countRows(db, sql`${senders(filter)}`);
 
 async function findSender(db: Db, { id }: { id: number }): Promise<SenderRow | undefined> {
   return maybeOne(db, sql`SELECT ${SENDER} FROM ${SENDER_ROWS} WHERE s.id = ${id}`);
@@ -213,23 +220,17 @@ const NUMBER = columns({
 });
 type NumberRow = RowOf<typeof NUMBER>;
 
-const numbers = ({ connection }: { connection: string | null }) => sql`
-  FROM inbound_number n JOIN connection c ON c.id = n.connection_id JOIN account a ON a.id = n.account_id
-  WHERE ${connection}::text IS NULL OR c.name = ${connection}`;
-
-async function listNumberPage(
-  db: Db,
-  filter: { readonly connection: string | null; readonly limit: number; readonly offset: number },
-): Promise<NumberRow[]> {
-  return many(
+const listNumbers = (db: Db, { connection = null, ...page }: Paging & { readonly connection?: string | null }) =>
+  pageRows(
     db,
-    sql`SELECT ${NUMBER}
-        ${numbers(filter)} ORDER BY c.name, n.number LIMIT ${filter.limit} OFFSET ${filter.offset}`,
+    {
+      columns: NUMBER,
+      from: sql`FROM inbound_number n JOIN connection c ON c.id = n.connection_id JOIN account a ON a.id = n.account_id
+        WHERE ${connection}::text IS NULL OR c.name = ${connection}`,
+      order: sql`c.name, n.number`,
+    },
+    page,
   );
-}
-
-const countNumbers = (db: Db, filter: { readonly connection: string | null }): Promise<number> =>
-  countRows(db, sql`${numbers(filter)}`);
 
 const TEMPLATE = columns({
   id: as<string>('t.id'),
@@ -247,27 +248,22 @@ const TEMPLATE = columns({
 });
 type TemplateRow = RowOf<typeof TEMPLATE>;
 
-type TemplateFilter = Filter & { readonly status: string | null };
-
-const templates = ({ channel, status, search }: TemplateFilter) => sql`
-  FROM template t LEFT JOIN connection c ON c.id = t.connection_id LEFT JOIN account a ON a.id = t.owner_id
-  WHERE (${channel}::text IS NULL OR t.channel = ${channel}) AND (${status}::text IS NULL OR t.status = ${status})
-    AND (${search}::text IS NULL OR fold_text(t.name) LIKE ${containsPattern(search ?? '')})`;
-
-/** Lists a page of templates, most recently changed first. */
-async function listTemplatePage(
+/** Reads a page of templates, most recently changed first. */
+const listTemplates = (
   db: Db,
-  filter: TemplateFilter & { readonly limit: number; readonly offset: number },
-): Promise<TemplateRow[]> {
-  return many(
+  { channel = null, status = null, search = null, ...page }: Filter & { readonly status?: string | null },
+) =>
+  pageRows(
     db,
-    sql`SELECT ${TEMPLATE}
-        ${templates(filter)} ORDER BY t.updated_at DESC, t.channel, t.id
-        LIMIT ${filter.limit} OFFSET ${filter.offset}`,
+    {
+      columns: TEMPLATE,
+      from: sql`FROM template t LEFT JOIN connection c ON c.id = t.connection_id LEFT JOIN account a ON a.id = t.owner_id
+        WHERE (${channel}::text IS NULL OR t.channel = ${channel}) AND (${status}::text IS NULL OR t.status = ${status})
+          AND (${search}::text IS NULL OR fold_text(t.name) LIKE ${containsPattern(search ?? '')})`,
+      order: sql`t.updated_at DESC, t.channel, t.id`,
+    },
+    page,
   );
-}
-
-const countTemplates = (db: Db, filter: TemplateFilter): Promise<number> => countRows(db, sql`${templates(filter)}`);
 
 const tags = ['Operator: senders'];
 const SENDERS = `${OPERATOR_PATH}/senders`;
@@ -301,11 +297,7 @@ function senderRoutes(app: App, deps: PlatformDeps): void {
       querystring: SenderQuery,
       response: { 200: PageOf(SenderOut) },
     },
-    handler: async ({ query }) => {
-      const filter = { channel: query.channel ?? null, search: query.search ?? null };
-      const rows = await listSenderPage(pool, { ...filter, limit: query.limit, offset: offsetOf(query) });
-      return pageOf(query, rows.map(toSender), await countSenders(pool, filter));
-    },
+    handler: ({ query }) => answerPage(query, listSenders(pool, query), toSender),
   });
 
   app.post(SENDERS, {
@@ -376,11 +368,7 @@ function numberRoutes(app: App, deps: PlatformDeps): void {
       querystring: NumbersQuery,
       response: { 200: PageOf(NumberOut) },
     },
-    handler: async ({ query }) => {
-      const filter = { connection: query.connection ?? null };
-      const rows = await listNumberPage(pool, { ...filter, limit: query.limit, offset: offsetOf(query) });
-      return pageOf(query, rows.map(toNumber), await countNumbers(pool, filter));
-    },
+    handler: ({ query }) => answerPage(query, listNumbers(pool, query), toNumber),
   });
 
   app.post(NUMBERS, {
@@ -427,11 +415,6 @@ function templateRoutes(app: App, { pool }: PlatformDeps): void {
       querystring: TemplateQuery,
       response: { 200: PageOf(TemplateOut) },
     },
-    handler: async ({ query }) => {
-      const { channel = null, status = null, search = null } = query;
-      const filter = { channel, status, search };
-      const rows = await listTemplatePage(pool, { ...filter, limit: query.limit, offset: offsetOf(query) });
-      return pageOf(query, rows.map(toTemplate), await countTemplates(pool, filter));
-    },
+    handler: ({ query }) => answerPage(query, listTemplates(pool, query), toTemplate),
   });
 }

@@ -8,10 +8,10 @@ import {
   operatorNameOf,
   PrefixField,
 } from '../accounts/operator-fields.ts';
-import { as, columns, countRows, type Db, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
+import { as, columns, type Db, maybeOne, one, pageRows, type Paging, type RowOf, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
-import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf, withExamples } from '../core/http/app.ts';
+import { answerPage, type App, PageOf, pageFields, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { requireOperator } from '../core/http/auth.ts';
 import { idempotentGlobal } from '../core/http/idempotency.ts';
 import { fromMicros } from '../core/money.ts';
@@ -82,11 +82,7 @@ export function operatorCostRoutes(app: App, deps: PlatformDeps): void {
       querystring: CostQuery,
       response: { 200: PageOf(CostOut) },
     },
-    handler: async ({ query }) => {
-      const filter = { connection: query.connection ?? null, prefix: query.prefix ?? null };
-      const rows = await listCostPage(pool, { ...filter, limit: query.limit, offset: offsetOf(query) });
-      return pageOf(query, rows.map(toCostOut), await countCosts(pool, filter));
-    },
+    handler: ({ query }) => answerPage(query, listCosts(pool, query), toCostOut),
   });
 
   app.put(COSTS, {
@@ -161,29 +157,27 @@ const COST = columns({
 });
 type CostRow = RowOf<typeof COST>;
 
-type Filter = {
-  readonly connection: string | null;
-  /** The digits with which the prefixes begin. */
-  readonly prefix: string | null;
-};
-
 const COST_ROWS = sql`connection_cost k JOIN connection c ON c.id = k.connection_id`;
 
-const matches = ({ connection, prefix }: Filter) => sql`FROM ${COST_ROWS}
-  WHERE (${connection}::text IS NULL OR c.name = ${connection}) AND (${prefix}::text IS NULL OR starts_with(k.prefix, ${prefix}))`;
-
-async function listCostPage(
+/** Reads a page of the costs; `prefix` are the digits with which their prefixes begin. */
+const listCosts = (
   db: Db,
-  filter: Filter & { readonly limit: number; readonly offset: number },
-): Promise<CostRow[]> {
-  return many(
+  {
+    connection = null,
+    prefix = null,
+    ...page
+  }: Paging & { readonly connection?: string | null; readonly prefix?: string | null },
+) =>
+  pageRows(
     db,
-    sql`SELECT ${COST} ${matches(filter)}
-        ORDER BY c.name, k.prefix, k.network NULLS FIRST LIMIT ${filter.limit} OFFSET ${filter.offset}`,
+    {
+      columns: COST,
+      from: sql`FROM ${COST_ROWS} WHERE (${connection}::text IS NULL OR c.name = ${connection})
+        AND (${prefix}::text IS NULL OR starts_with(k.prefix, ${prefix}))`,
+      order: sql`c.name, k.prefix, k.network NULLS FIRST`,
+    },
+    page,
   );
-}
-
-const countCosts = (db: Db, filter: Filter): Promise<number> => countRows(db, sql`${matches(filter)}`);
 
 async function findCost(db: Db, { id }: { id: number }): Promise<CostRow | undefined> {
   return maybeOne(db, sql`SELECT ${COST} FROM ${COST_ROWS} WHERE k.id = ${id}`);

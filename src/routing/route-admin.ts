@@ -2,8 +2,8 @@ import { type Static, Type } from 'typebox';
 import {
   amount,
   connectionField,
-  Done,
   digitsOf,
+  Done,
   IdParams,
   NumberField,
   OPERATOR_PATH,
@@ -11,16 +11,16 @@ import {
   PrefixField,
 } from '../accounts/operator-fields.ts';
 import type { Channel } from '../core/channels.ts';
-import { as, columns, countRows, type Db, many, one, type RowOf, sql } from '../core/db/query.ts';
+import { as, columns, type Db, many, one, pageRows, type Paging, type RowOf, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
-import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf, withExamples } from '../core/http/app.ts';
+import { answerPage, type App, pageFields, PageOf, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { requireOperator } from '../core/http/auth.ts';
 import { idempotentGlobal } from '../core/http/idempotency.ts';
 import { fromMicros } from '../core/money.ts';
 import { channelName, id, instant, knownFieldsOf, orNull, purposeSchema } from '../core/schema.ts';
 import { listPolicies, type Policy, removePolicy, setPolicy } from './policies.ts';
 import { explainRoute, type MeasuredRoute } from './router.ts';
-import { ALL_ROUTES, addRoute, RANK, type Route, removeRoute } from './routes.ts';
+import { addRoute, ALL_ROUTES, RANK, removeRoute, type Route } from './routes.ts';
 import { deliveredShare, receiptSeconds } from './standings.ts';
 
 const OnUnknown = Type.Enum(['hold', 'resubmit'], {
@@ -173,11 +173,7 @@ export function operatorRouteRoutes(app: App, deps: PlatformDeps): void {
       querystring: RouteQuery,
       response: { 200: PageOf(RouteOut) },
     },
-    handler: async ({ query }) => {
-      const filter = { channel: query.channel ?? null, connection: query.connection ?? null };
-      const rows = await listRoutePage(pool, { ...filter, limit: query.limit, offset: offsetOf(query) });
-      return pageOf(query, rows, await countRoutes(pool, filter));
-    },
+    handler: ({ query }) => answerPage(query, listRoutePage(pool, query), (row) => row),
   });
 
   app.post(ROUTES, {
@@ -297,22 +293,21 @@ const ROUTE_ROWS = sql`(
   SELECT ${ROUTE}
   FROM ${ALL_ROUTES} AS r JOIN connection c ON c.id = r.connection_id) AS r`;
 /** The route that decides comes first within its channel. */
-const IN_ORDER = sql`ORDER BY r.channel, length(r.prefix) DESC, r.prefix, r."order"`;
+const IN_ORDER = sql`r.channel, length(r.prefix) DESC, r.prefix, r."order"`;
 
-type Filter = { readonly channel: Channel | null; readonly connection: string | null };
+type RouteFilter = Paging & { readonly channel?: Channel | null; readonly connection?: string | null };
 
-const matches = ({ channel, connection }: Filter) => sql`FROM ${ROUTE_ROWS}
-  WHERE (${channel}::text IS NULL OR r.channel = ${channel})
-    AND (${connection}::text IS NULL OR r.connection = ${connection})`;
-
-async function listRoutePage(
-  db: Db,
-  filter: Filter & { readonly limit: number; readonly offset: number },
-): Promise<RouteRow[]> {
-  return many(db, sql`SELECT r.* ${matches(filter)} ${IN_ORDER} LIMIT ${filter.limit} OFFSET ${filter.offset}`);
-}
-
-const countRoutes = (db: Db, filter: Filter): Promise<number> => countRows(db, sql`${matches(filter)}`);
+const listRoutePage = (db: Db, { channel = null, connection = null, ...page }: RouteFilter) =>
+  pageRows<RouteRow>(
+    db,
+    {
+      columns: sql`r.*`,
+      from: sql`FROM ${ROUTE_ROWS} WHERE (${channel}::text IS NULL OR r.channel = ${channel})
+        AND (${connection}::text IS NULL OR r.connection = ${connection})`,
+      order: IN_ORDER,
+    },
+    page,
+  );
 
 async function findRoute(db: Db, { id }: { id: number }): Promise<RouteRow> {
   return one(db, sql`SELECT r.* FROM ${ROUTE_ROWS} WHERE r.id = ${id}`);
@@ -328,7 +323,7 @@ async function listRoutesFor(db: Db, { channel, digits }: { channel: Channel; di
     sql`SELECT r.* FROM ${ROUTE_ROWS}
         WHERE r.channel = ${channel} AND r.prefix = (
           SELECT prefix FROM ${ALL_ROUTES} AS a WHERE channel = ${channel} AND starts_with(${digits}, prefix)
-          ORDER BY length(prefix) DESC LIMIT 1) ${IN_ORDER}`,
+          ORDER BY length(prefix) DESC LIMIT 1) ORDER BY ${IN_ORDER}`,
   );
 }
 

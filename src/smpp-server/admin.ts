@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { accountIdField, amount, OPERATOR_PATH } from '../accounts/operator-fields.ts';
-import { as, columns, countRows, type Db, many, type RowOf, type Sql, sql } from '../core/db/query.ts';
+import { as, columns, type Db, pageRows, type Paging, type RowOf, sql } from '../core/db/query.ts';
 import { isOwnerAlive } from '../core/db/worker-session.ts';
-import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf } from '../core/http/app.ts';
+import { answerPage, type App, pageFields, PageOf, type PlatformDeps } from '../core/http/app.ts';
 import { requireOperator } from '../core/http/auth.ts';
 import { instant, orNull } from '../core/schema.ts';
 import { countDeliveries } from '../webhooks/smpp-outbox.ts';
@@ -49,11 +49,7 @@ export function operatorSmppRoutes(app: App, { pool }: PlatformDeps): void {
       querystring: BindQuery,
       response: { 200: PageOf(BindOut) },
     },
-    handler: async ({ query }) => {
-      const filter = { accountId: query.accountId ?? null };
-      const rows = await listBinds(pool, { ...filter, limit: query.limit, offset: offsetOf(query) });
-      return pageOf(query, rows.map(toBind), await countBinds(pool, filter));
-    },
+    handler: ({ query }) => answerPage(query, listBinds(pool, query), toBind),
   });
 
   app.get(`${OPERATOR_PATH}/smpp/deliveries`, {
@@ -100,19 +96,16 @@ const BIND = columns({
 /** An open bind of a customer. */
 type BindRow = RowOf<typeof BIND>;
 
-type Filter = { readonly accountId: number | null };
-
-const binds = ({ accountId }: Filter): Sql => sql`
-  FROM smpp_bind b JOIN account a ON a.id = b.account_id
-  JOIN smpp_credential c ON c.account_id = b.account_id AND c.id = b.credential_id
-  WHERE (${accountId}::bigint IS NULL OR b.account_id = ${accountId}) AND ${isOwnerAlive(sql`b.owner`)}`;
-
-/** Lists a page of the open binds of customers, the latest first. */
-const listBinds = (
-  db: Db,
-  { limit, offset, ...filter }: Filter & { readonly limit: number; readonly offset: number },
-): Promise<BindRow[]> =>
-  many(db, sql`SELECT ${BIND} ${binds(filter)} ORDER BY b.id DESC LIMIT ${limit} OFFSET ${offset}`);
-
-/** Counts the binds that `listBinds` lists. */
-const countBinds = (db: Db, filter: Filter): Promise<number> => countRows(db, sql`${binds(filter)}`);
+/** Reads a page of the open binds of customers, the latest first. */
+const listBinds = (db: Db, { accountId = null, ...page }: Paging & { readonly accountId?: number | null }) =>
+  pageRows(
+    db,
+    {
+      columns: BIND,
+      from: sql`FROM smpp_bind b JOIN account a ON a.id = b.account_id
+        JOIN smpp_credential c ON c.account_id = b.account_id AND c.id = b.credential_id
+        WHERE (${accountId}::bigint IS NULL OR b.account_id = ${accountId}) AND ${isOwnerAlive(sql`b.owner`)}`,
+      order: sql`b.id DESC`,
+    },
+    page,
+  );

@@ -7,7 +7,7 @@ import type { Actor } from '../core/actor.ts';
 import { isPlatform, PLATFORMS, type Platform } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, existing } from '../core/errors.ts';
 import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { readCookie } from '../core/http/browser.ts';
@@ -155,8 +155,9 @@ export function socialRoutes(app: App, deps: PlatformDeps): void {
       },
     },
     handler: async ({ actor: { accountId }, params }, reply) => {
-      const found = await findPicture(tenant(pool, { accountId }), { accountId, platform: platformOf(params) });
-      if (!found) throw new AppError('not_found');
+      const found = await existing(
+        findPicture(tenant(pool, { accountId }), { accountId, platform: platformOf(params) }),
+      );
       // Decoded and encoded again by us, so that it contains nothing but pixels.
       reply.headers({ 'content-type': 'image/jpeg', 'cache-control': 'private, max-age=86400' });
       return reply.send(found.picture);

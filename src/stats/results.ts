@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { chainOf, type SendingMode } from '../campaigns/audience.ts';
 import { bitOf, CHANNELS, type Channel } from '../core/channels.ts';
 import { as, columns, type Db, many, maybeOne, type RowOf, sql } from '../core/db/query.ts';
-import { AppError } from '../core/errors.ts';
+import { existing } from '../core/errors.ts';
 import { firstIdAt } from '../core/ids.ts';
 import { nameOfStatus, STATUS_NAMES } from '../core/message-state.ts';
 import { channelName, instant, orNull } from '../core/schema.ts';
@@ -79,8 +79,7 @@ const MAX_REASONS = 100;
  * its cost does not grow with the recipients. Errors: 404.
  */
 export async function findResults(db: Db, one: { accountId: number; campaignId: number }): Promise<ResultsOut> {
-  const span = await findSpan(db, one);
-  if (!span) throw new AppError('not_found');
+  const span = await existing(findSpan(db, one));
   const { startedAt } = span;
   const figures = {
     startedAt,

@@ -11,7 +11,7 @@ import {
   sql,
   textArray,
 } from '../core/db/query.ts';
-import { AppError, type FieldError, invalidFields } from '../core/errors.ts';
+import { existing, type FieldError, invalidFields } from '../core/errors.ts';
 import { DAY_MS, HOUR_MS } from '../core/time.ts';
 
 const HOURS = Array.from({ length: 24 }, (_, hour) => hour);
@@ -50,8 +50,7 @@ type CampaignInput = Partial<Range> & {
  * from them. Errors: 404 when the account has no such campaign.
  */
 export async function findCampaignBuckets(tx: Db, input: CampaignInput): Promise<CampaignBucket[]> {
-  const start = await findCampaignStart(tx, input);
-  if (!start) throw new AppError('not_found');
+  const start = await existing(findCampaignStart(tx, input));
   const buckets = new Map<number, CampaignBucket>();
   const { startedAt, bucket, skipped } = start;
   if (startedAt && bucket && isWithin(input, startedAt)) buckets.set(Number(bucket), { bucket, skipped, channels: [] });

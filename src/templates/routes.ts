@@ -3,7 +3,7 @@ import type { Actor } from '../core/actor.ts';
 import type { RichChannel } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, existing } from '../core/errors.ts';
 import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { idempotentTx } from '../core/http/idempotency.ts';
@@ -193,9 +193,7 @@ function rcsRoutes(app: App, deps: TemplateRouteDeps): void {
 type Account = Pick<Actor, 'accountId'>;
 
 async function find(db: Db, { accountId }: Account, channel: RichChannel, id: string): Promise<Template> {
-  const template = await findUsableTemplate(db, { accountId, channel, id });
-  if (!template) throw new AppError('not_found');
-  return template;
+  return existing(findUsableTemplate(db, { accountId, channel, id }));
 }
 
 async function answerPage<T>(

@@ -17,7 +17,7 @@ import {
   sql,
   textArray,
 } from '../core/db/query.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, existing } from '../core/errors.ts';
 import type { FactData } from '../webhooks/fact-types.ts';
 import { publishFacts } from '../webhooks/outbox.ts';
 import {
@@ -38,8 +38,7 @@ export async function findOwnTemplate(
   channel: RichChannel,
   id: string,
 ): Promise<Template> {
-  const template = await findUsableTemplate(db, { accountId, channel, id });
-  if (!template) throw new AppError('not_found');
+  const template = await existing(findUsableTemplate(db, { accountId, channel, id }));
   if (template.ownerId === null)
     throw new AppError('forbidden', {
       message: 'This template is shared by all accounts: only the operator can change it',

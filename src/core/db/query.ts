@@ -91,6 +91,28 @@ export async function countRows(db: Db, from: Sql): Promise<number> {
   return total;
 }
 
+/** A list that is read by pages: the columns of its rows, the FROM clause with all conditions, and their order. */
+type PagedList<R> = { readonly columns: Columns<R> | Sql; readonly from: Sql; readonly order: Sql };
+
+/** A page of rows, and the exact number of rows on all pages. */
+export type RowsOfPage<R> = { readonly rows: R[]; readonly total: number };
+
+/** The number of a page, counted from 0, and the number of its rows. */
+export type Paging = { readonly page: number; readonly limit: number };
+
+/** Reads a page of a list, and counts all of its rows. */
+export async function pageRows<R extends QueryResultRow>(
+  db: Db,
+  { columns: list, from, order }: PagedList<R>,
+  { page, limit }: Paging,
+): Promise<RowsOfPage<R>> {
+  const [rows, total] = await Promise.all([
+    many<R>(db, sql`SELECT ${list} ${from} ORDER BY ${order} LIMIT ${limit} OFFSET ${page * limit}`),
+    countRows(db, from),
+  ]);
+  return { rows, total };
+}
+
 /** Runs a statement and returns the number of rows that it affected. */
 export async function exec(db: Db, query: Sql): Promise<number> {
   const { rowCount } = await db.query(statementOf(query));

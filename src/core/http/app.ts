@@ -11,6 +11,7 @@ import type { Pool } from 'pg';
 import { type Static, type TSchema, Type } from 'typebox';
 import type { Authenticate, CheckPassword, SignInLimits } from '../actor.ts';
 import type { Config } from '../config.ts';
+import type { RowsOfPage } from '../db/query.ts';
 import type { Reports } from '../db/reports.ts';
 import type { AnswerStore } from '../idempotency.ts';
 import type { AppLog } from '../log.ts';
@@ -157,6 +158,16 @@ export const pageOf = <T>({ page, limit }: PageRequest, data: T[], total: number
   limit,
   total,
 });
+
+/** Builds the response of a list from a page of its rows. */
+export async function answerPage<R, T>(
+  query: PageRequest,
+  reading: Promise<RowsOfPage<R>>,
+  toOut: (row: R) => T,
+): Promise<Page<T>> {
+  const { rows, total } = await reading;
+  return pageOf(query, rows.map(toOut), total);
+}
 
 /**
  * Gives every route whose only success is 204 that status, so that its handler only does its work. Call it before the
