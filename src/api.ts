@@ -30,7 +30,6 @@ import { acceptIdempotencyKeys } from './core/http/idempotency.ts';
 import { describeApi, type RecordedExamples } from './core/http/openapi.ts';
 import { createConsole, docsRoutes, helpRoutes } from './core/http/pages.ts';
 import { createServer } from './core/http/server.ts';
-import { observeLoopHolds } from './core/http/turns.ts';
 import { exportFileRoutes, exportRoutes } from './exports/routes.ts';
 import { type InboxRouteDeps, inboxRoutes } from './inbox/routes.ts';
 import { fileRoutes, mediaRoutes } from './media/routes.ts';
@@ -95,7 +94,6 @@ export function buildApi(given: ApiDeps): App {
   const deps = { ...given, meter, guardCode: createCodeGuard({ ...given, meter }) };
   const console = createConsole(deps.config);
   const app = createServer(deps, console.pages, deps.tracing ? undefined : directSend(deps));
-  observeLoopHolds(app, deps);
   describeApi(app, readExamples, describeAllEvents());
   app.register(async (open: App) => {
     healthRoutes(open, deps);

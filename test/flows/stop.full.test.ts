@@ -34,7 +34,7 @@ async function addressOf({ ready, errors }: ServeProcess): Promise<URL> {
 }
 
 /** Log lines caused by a busy machine, not by the stop: long requests, and connections that take too long. */
-const BUSY = /a request held the event loop|timeout exceeded when trying to connect|due to connection timeout/;
+const BUSY = /timeout exceeded when trying to connect|due to connection timeout/;
 
 const complaints = ({ errors }: ServeProcess): string[] =>
   errors()

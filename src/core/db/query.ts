@@ -1,5 +1,4 @@
 import pg, { type QueryResult, type QueryResultRow } from 'pg';
-import { resume } from '../background.ts';
 import { foldText } from '../fold.ts';
 import { StartupError } from './startup-error.ts';
 import { compose, join, raw, type Sql } from './statements.ts';
@@ -54,7 +53,6 @@ export type Db = {
 /** Runs a statement and returns all its rows as objects. */
 export async function many<R extends QueryResultRow>(db: Db, query: Query<R>): Promise<R[]> {
   const { rows } = await db.query<R>(statementOf(query));
-  resume();
   return rows;
 }
 
@@ -64,7 +62,6 @@ export async function many<R extends QueryResultRow>(db: Db, query: Query<R>): P
  */
 export async function tuples<T extends unknown[]>(db: Db, query: Sql): Promise<T[]> {
   const { rows } = await db.query<T>({ ...statementOf(query), rowMode: 'array' });
-  resume();
   return rows;
 }
 
@@ -116,7 +113,6 @@ export async function pageRows<R extends QueryResultRow>(
 /** Runs a statement and returns the number of rows that it affected. */
 export async function exec(db: Db, query: Sql): Promise<number> {
   const { rowCount } = await db.query(statementOf(query));
-  resume();
   return rowCount ?? 0;
 }
 
