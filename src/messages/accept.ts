@@ -151,10 +151,17 @@ export function createAccept(deps: AcceptDeps): Accept {
         return work(tx);
       });
     return supposingCredit(
-      (stored) =>
-        simple
-          ? insertInBurst(pool, items, stored, isShared)
-          : inTransaction((tx) => claimAndInsert(tx, items, stored, record)),
+      async (stored) => {
+        if (!simple) return inTransaction((tx) => claimAndInsert(tx, items, stored, record));
+        // Nothing has to be read first, so all statements are sent at the same time.
+        const verdicts = items.map(accepted);
+        await burst(pool, (tx) => [
+          ...(isShared ? [exec(tx, LIMIT_LOCKS)] : []),
+          record(tx, verdicts),
+          insertAll(tx, items, stored),
+        ]);
+        return verdicts;
+      },
       (stored) => inTransaction((tx) => insertAffordable(tx, items, stored, record)),
     );
   }
@@ -272,26 +279,6 @@ function withRefused(prepared: readonly (Prepared | Refused)[], stored: readonly
 }
 
 const chargeOf = ({ message }: Prepared): Charge => ({ accountId: message.accountId, micros: message.priceMicros });
-
-/**
- * Stores messages without a client id that are not simulated: none of their statements depends on the result of another
- * one, so all are sent at the same time. For the messages of one statement: more would hold the event loop for too
- * long.
- */
-async function insertInBurst(
-  pool: Pool,
-  items: readonly Item[],
-  stored: Stored,
-  isShared: boolean,
-): Promise<Verdict[]> {
-  const verdicts = items.map(accepted);
-  await burst(pool, (tx) => [
-    ...(isShared ? [exec(tx, LIMIT_LOCKS)] : []),
-    storeAnswers(tx, items, verdicts),
-    insertAll(tx, items, stored),
-  ]);
-  return verdicts;
-}
 
 /** Stores messages whose client ids are free, and plans the ends of simulated ones. */
 async function claimAndInsert(
