@@ -137,6 +137,7 @@ test('a key of one channel sends and previews on it, and reads nothing of money,
     'getSendingRules',
     'listScheduledMessages',
     'previewMessage',
+    'reportMessage',
     'sendBulkSms',
     'sendSms',
   ]);
