@@ -151,7 +151,7 @@ async function killSending(run: Run, stage: Stage, crew: Crew, size: Size): Prom
     if (ofPostgres.delete(point)) {
       // A worker that is starting exits if it finds no database.
       await crew.allStarted();
-      await killPostgres(run, stage);
+      await killPostgres(run, stage, crew);
       postgresKills++;
     } else await crew.killOne();
   }

@@ -80,7 +80,7 @@ async function prove(run: Run, size: Size): Promise<Findings> {
   for (const point of points) {
     await express.note();
     if (!(await untilSubmits(stage, point, NEXT_SUBMIT_MS))) break;
-    if (killPostgresAt.delete(point)) await killPostgres(run, stage);
+    if (killPostgresAt.delete(point)) await killPostgres(run, stage, crew);
     else await crew.killOne();
     run.log(`a kill at ${point} submits`);
   }

@@ -97,7 +97,7 @@ async function prove(run: Run, size: Size, way: Protocol): Promise<Findings> {
   const points = [...killPoints(run, size.kills, size.messages), ...killPostgresAt].sort((a, b) => a - b);
   for (const [n, point] of points.entries()) {
     if (!(await untilSubmits(stage, point, NEXT_SUBMIT_MS))) break;
-    if (killPostgresAt.delete(point)) await killPostgres(run, stage);
+    if (killPostgresAt.delete(point)) await killPostgres(run, stage, crew);
     else await crew.killOne();
     if ((n + 1) % Math.ceil(points.length / 10) === 0) run.log(`${n + 1} kills at ${point} submits`);
   }

@@ -63,7 +63,7 @@ async function prove(run: Run): Promise<Findings> {
   const points = [...killPoints(run, size.kills, size.people), ...killPostgresAt].sort((a, b) => a - b);
   for (const point of points) {
     if (!(await untilSubmits(stage, point, NEXT_SUBMIT_MS))) break;
-    if (killPostgresAt.delete(point)) await killPostgres(run, stage);
+    if (killPostgresAt.delete(point)) await killPostgres(run, stage, crew);
     else await crew.killOne();
     run.log(`a kill at ${point} submits`);
   }

@@ -87,8 +87,12 @@ export async function startProcesses(
   };
 }
 
-/** Sends SIGKILL to PostgreSQL's main process, then waits until the gateway has started it again. */
-export async function killPostgres({ folder }: Run, { pool }: Stage): Promise<void> {
+/**
+ * Sends SIGKILL to PostgreSQL's main process, then waits until the gateway has started it again. Processes of `crew` that are
+ * starting get ready first: one that finds no database ends.
+ */
+export async function killPostgres({ folder }: Run, { pool }: Stage, crew?: Crew): Promise<void> {
+  await crew?.allStarted();
   const clusterDir = await realpath(join(folder, 'data', 'postgres'));
   const server = await findServer(clusterDir);
   if (!server) throw new Error('PostgreSQL is not running');
