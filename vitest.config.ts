@@ -17,7 +17,7 @@ const EXHAUSTIVE = ['{src,test,client,docs,proofs,web,examples,deploy,monitoring
 const ALONE = ['proofs/timed.full.test.ts', 'deploy/debian/package.full.test.ts'];
 const BROWSER = ['web/e2e/**/*.test.ts'];
 /** The browser tests of every change: signing in, sending, and what became of it. All run at night, with every layout. */
-const BROWSER_IN_FAST = ['web/e2e/{sign-in,send,messages,styles,size,texts,help-links}.test.ts'];
+const BROWSER_IN_FAST = ['web/e2e/{sign-in,send,messages,styles,size,texts,audit-texts,help-links}.test.ts'];
 
 const project = (
   name: string,
