@@ -17,7 +17,7 @@ const RESPONSE_DELAY_MS = 100;
 const STALL_TIMEOUT_MS = 20_000;
 /** Time after which a person who has got no code asks for it again. */
 const PATIENCE_MS = 15_000;
-/** One of so many people asks for the code again in any case. */
+/** One person in this many requests the code again, even if it has arrived. */
 const RESEND_EVERY = 3;
 const PRICE = { channel: 'SMS', prefix: '39333', unitMicros: 50_000, refundUndelivered: false } as const;
 const CREDIT_MICROS = 100_000_000_000;

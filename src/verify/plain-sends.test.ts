@@ -9,7 +9,7 @@ import { createCodeGuard, reportPlainSend } from './plain-sends.ts';
 
 const { pool } = testDatabase();
 
-/** An account that sends codes as plain messages, each to a number and from an address of its own. */
+/** An account that sends codes as plain messages, each to another number and from another address. */
 async function openPlain() {
   const { deps, actor, ...stage } = await openVerifyStage(pool);
   const guard = createCodeGuard(deps);
@@ -65,7 +65,7 @@ test('an outcome is recorded once, for messages of the account that passed the g
   await expect(report(id)).rejects.toMatchObject({ code: 'conflict' });
 });
 
-test('receipts of plain messages count, so that an outage is told from an attack', async () => {
+test('receipts of plain messages count, so that an outage is not taken for an attack', async () => {
   const { accountId, send, report, work, end } = await openPlain();
   const [delivered, failed] = [await send(usual(0)), await send(usual(1))];
   await end(delivered, 'DELIVERED');
