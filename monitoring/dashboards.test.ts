@@ -70,7 +70,8 @@ beforeAll(async () => {
     await program.client.send({ phoneNumber: '+393331234567', message: 'Hello' });
     const found = readMetrics(String((await program.client.request('GET', '/metrics')).body));
     const shown = (name: string): boolean => (found.get(`heliograph_${name}`)?.size ?? 0) > 0;
-    return shown('http_refused_total') && found;
+    // A request is counted after its response.
+    return shown('http_refused_total') && shown('http_request_duration_seconds_count') && found;
   });
 });
 afterAll(() => program[Symbol.asyncDispose]());
