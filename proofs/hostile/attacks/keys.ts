@@ -12,7 +12,7 @@ async function createKeys(ground: Ground): Promise<string[]> {
   for (const apiKey of keys) {
     const create = withKey({ ...ground, tenant: { ...ground.tenant, apiKey } }, 'POST', `${PG}/authentication`, {});
     const made = await ask(ground, create).catch((error: unknown) => {
-      if (/answered (409|429)/.test(String(error))) return null;
+      if (/returned (409|429)/.test(String(error))) return null;
       throw error;
     });
     if (made === null || keys.length >= KEYS) break;
