@@ -76,9 +76,9 @@ test('ten minutes after a sign-in, exactly the operations that are marked ask fo
   expect(marked.length).toBeGreaterThan(20);
 });
 
-test('every change by operators, of keys, users, security, webhooks and forwarding is marked, with known exceptions', () => {
+test('every change by operators, of keys, users, security, webhooks, forwarding and verify services is marked, with known exceptions', () => {
   const AREAS =
-    /^\/api\/(operator|webhooks|partner-gateway\/v1\/(authentication|smpp|users|invitations|account|webhooks|keyword-rules|inbox\/settings))(\/|$)/;
+    /^\/api\/(operator|webhooks|partner-gateway\/v1\/(authentication|smpp|users|invitations|account|webhooks|keyword-rules|inbox\/settings|verify\/services|verify\/guard\/ranges\/\{prefix\}\/release))(\/|$)/;
   const changes = calls.filter(
     ({ method, path, security }) => method !== 'GET' && AREAS.test(path) && security?.length !== 0,
   );

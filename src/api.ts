@@ -77,7 +77,7 @@ import { type TemplateRouteDeps, templateRoutes } from './templates/routes.ts';
 import { verifyGuardRoutes } from './verify/guard-routes.ts';
 import { type VerifyHookDeps, verifyHookRoutes } from './verify/hooks.ts';
 import { createVerifyMeter } from './verify/metrics.ts';
-import { createCodeGuard } from './verify/plain-sends.ts';
+import { createGuardedAccept } from './verify/plain-sends.ts';
 import { verificationRoutes, verifyServiceRoutes } from './verify/routes.ts';
 import { deliveryRoutes } from './webhooks/delivery-routes.ts';
 import { describeAllEvents } from './webhooks/event-types.ts';
@@ -91,7 +91,7 @@ import { type WebhookRouteDeps, webhookRoutes } from './webhooks/routes.ts';
  */
 export function buildApi(given: ApiDeps): App {
   const meter = createVerifyMeter(given.metrics);
-  const deps = { ...given, meter, guardCode: createCodeGuard({ ...given, meter }) };
+  const deps = { ...given, meter, acceptGuarded: createGuardedAccept({ ...given, meter }) };
   const console = createConsole(deps.config);
   const app = createServer(deps, console.pages, deps.tracing ? undefined : directSend(deps));
   describeApi(app, readExamples, describeAllEvents());

@@ -3945,7 +3945,7 @@ export interface paths {
          * Add a service that verifies numbers
          * @description Texts, channels, limits and guard of the codes of one product. Up to 50. The challenge secret is shown only in this response. 409: the account has a service with this name.
          *
-         *     Scope: `verify` (write). Roles: sender, manager, admin.
+         *     Scope: `verify` (write). Roles: sender, manager, admin. Sessions need a step-up.
          */
         post: operations["createVerifyService"];
         delete?: never;
@@ -3972,7 +3972,7 @@ export interface paths {
          * Delete a service that verifies numbers
          * @description Its verifications stay in lists and statistics as long as messages do.
          *
-         *     Scope: `verify` (write). Roles: sender, manager, admin.
+         *     Scope: `verify` (write). Roles: sender, manager, admin. Sessions need a step-up.
          */
         delete: operations["deleteVerifyService"];
         options?: never;
@@ -3981,7 +3981,7 @@ export interface paths {
          * Change a service that verifies numbers
          * @description Omitted fields stay as they are; objects such as `guard` are replaced as a whole.
          *
-         *     Scope: `verify` (write). Roles: sender, manager, admin.
+         *     Scope: `verify` (write). Roles: sender, manager, admin. Sessions need a step-up.
          */
         patch: operations["updateVerifyService"];
         trace?: never;
@@ -4199,7 +4199,7 @@ export interface paths {
          * Let all codes to a range pass
          * @description For good: until another decision about the same range.
          *
-         *     Scope: `verify` (write). Roles: sender, manager, admin.
+         *     Scope: `verify` (write). Roles: sender, manager, admin. Sessions need a step-up.
          */
         post: operations["releaseGuardRange"];
         delete?: never;

@@ -44,15 +44,12 @@ const BULK_LIMIT_BYTES = 16 * 1024 * 1024;
 
 const isSend = (body: schema.SendIn | schema.MessageServerIn): body is schema.SendIn => 'phoneNumber' in body;
 
-/**
- * Returns the id of the decision by which a code that a client sends as a plain message passes the guard against pumping;
- * undefined if there is none. Throws 403 or 429 if the guard stops it.
- */
-export type GuardCode = (actor: Actor, draft: Draft) => Promise<string | undefined>;
+/** Accepts a code that a client sends as a plain message, as `Accept.one` does. Throws 403 or 429 if the guard stops it. */
+export type AcceptGuarded = (actor: Actor, draft: Draft, idempotency?: IdempotentSend) => Promise<Verdict>;
 
 export type SendRouteDeps = PreviewRouteDeps & {
   /** Omitted where nothing is guarded. */
-  readonly guardCode?: GuardCode;
+  readonly acceptGuarded?: AcceptGuarded;
   readonly accept: Accept;
   /** Null, or omitted, where nothing is traced. */
   readonly tracing?: Tracing | null;
@@ -76,14 +73,15 @@ async function withCallback(pool: Pool, actor: Actor, drafts: Draft[]): Promise<
 }
 
 async function acceptOne(
-  { accept, pool, guardCode }: Pick<SendRouteDeps, 'accept' | 'pool' | 'guardCode'>,
+  { accept, pool, acceptGuarded }: Pick<SendRouteDeps, 'accept' | 'pool' | 'acceptGuarded'>,
   actor: Actor,
-  given: Draft,
+  draft: Draft,
   idempotency?: IdempotentSend,
 ): Promise<Verdict> {
-  const isGuarded = guardCode !== undefined && given.userIp !== undefined && given.purpose === 'otp';
-  const draft = isGuarded ? { ...given, decisionId: await guardCode(actor, given) } : given;
   const [ready = draft] = draft.callbackUrl === undefined ? [] : await withCallback(pool, actor, [draft]);
+  const isCode = (draft.purpose ?? actor.sendingRules?.purpose) === 'otp';
+  if (acceptGuarded && isCode && draft.userIp !== undefined && !draft.simulation)
+    return acceptGuarded(actor, ready, idempotency);
   return accept.one(actor, ready, idempotency);
 }
 

@@ -39,7 +39,7 @@ export const listConversionDrops = (db: Db, { points }: { readonly points: numbe
             GROUP BY c.key) AS k
           WHERE k.recent >= ${MIN_RECENT} AND k.before >= ${MIN_BEFORE}
             AND 100.0 * k.entered / k.recent <= 100.0 * k.entered_before / k.before - ${points}::float8
-          ORDER BY k.entered / k.recent - k.entered_before / k.before, k.key LIMIT 1) AS q
+          ORDER BY 1.0 * k.entered / k.recent - 1.0 * k.entered_before / k.before, k.key LIMIT 1) AS q
         ORDER BY a.id LIMIT 100`,
   );
 };

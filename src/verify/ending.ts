@@ -186,20 +186,18 @@ export const cancelVerification = ({ pool, clock }: Deps, actor: Account, id: st
  * Records what became of a verification that the client checks itself. `converted` counts as an approval, so that the
  * guard learns from it. Errors: 404, 409 when it was recorded already.
  */
-export const recordFeedback = (
-  { pool, clock }: Deps,
-  actor: Account,
-  { id, outcome }: { readonly id: string; readonly outcome: 'converted' | 'fraud' },
-): Promise<void> =>
-  tenantTransaction(pool, actor, async (tx) => {
-    const { accountId } = actor;
-    await db.lockNumberOf(tx, { accountId, id });
-    const found = await db.lockVerification(tx, { accountId, id });
-    if (!found) throw new AppError('not_found');
-    if ((await db.updateFeedback(tx, { accountId, id, outcome })) === 0)
-      throw new AppError('conflict', { message: 'The outcome was recorded already' });
-    if (outcome === 'fraud' || found.status === 'APPROVED') return;
-    if (found.status === 'PENDING') return approve(tx, found, clock.now());
-    if (found.probeOf !== null) await approveProbe(tx, { accountId, prefix: found.probeOf, at: clock.now() });
-    await addToCounters(tx, [{ accountId, keys: keysOf(found), at: found.createdAt, approved: 1 }]);
-  });
+export async function recordFeedback(
+  tx: Db,
+  { accountId }: Account,
+  { id, outcome, at }: { readonly id: string; readonly outcome: 'converted' | 'fraud'; readonly at: Date },
+): Promise<void> {
+  await db.lockNumberOf(tx, { accountId, id });
+  const found = await db.lockVerification(tx, { accountId, id });
+  if (!found) throw new AppError('not_found');
+  if ((await db.updateFeedback(tx, { accountId, id, outcome })) === 0)
+    throw new AppError('conflict', { message: 'The outcome was recorded already' });
+  if (outcome === 'fraud' || found.status === 'APPROVED') return;
+  if (found.status === 'PENDING') return approve(tx, found, at);
+  if (found.probeOf !== null) await approveProbe(tx, { accountId, prefix: found.probeOf, at });
+  await addToCounters(tx, [{ accountId, keys: keysOf(found), at: found.createdAt, approved: 1 }]);
+}

@@ -8,7 +8,6 @@ import type { Lookups } from '../messages/prepare.ts';
 import { type Baselines, PLAIN, readSignals } from './counters.ts';
 import {
   type Attempt,
-  type Counts,
   type Decision,
   decide,
   isMonitored,
@@ -24,8 +23,6 @@ import type { GuardSettings } from './services.ts';
 
 /** A send on its way through the guard: the attempt, and the settings that apply to it. */
 export type Gate = Attempt & {
-  /** True for plain messages, which count apart: not all clients report which of their codes were entered. */
-  readonly isPlain?: true;
   readonly settings: GuardSettings;
   readonly maxPerHour?: number | undefined;
 };
@@ -60,7 +57,7 @@ export function blockOf(ip: string | undefined): string | null {
   return canonicalBlock(`${address}/${ipaddr.parse(address).kind() === 'ipv4' ? 24 : 64}`) ?? null;
 }
 
-/** Returns the counters of a send. */
+/** Returns the counters of a send. Plain messages count apart: not all clients report which of their codes were entered. */
 export const countersOf = (gate: Gate): Map<Kind, string> => (gate.isPlain ? plainKeysOf(gate) : keysOf(gate));
 
 /** Returns the counters of a plain message. */
@@ -77,7 +74,10 @@ export async function passGate(
   deps: Deps,
   { accountId }: Account,
   gate: Gate,
-  verificationId: string | null,
+  {
+    verificationId,
+    decisionId: given = newId(),
+  }: { readonly verificationId: string | null; readonly decisionId?: string },
 ): Promise<Passed> {
   const network = deps.tables.networks.isNeeded() ? await findNetwork(tx, gate.number) : null;
   const attempt = { ...gate, network };
@@ -93,9 +93,14 @@ export async function passGate(
   refuseManyOf(signals.of, gate.maxPerHour);
   const decision = decide(attempt, settings, signals);
   const { probe, reasons } = decision;
-  const isEnforced = !isMonitored(settings, country) || decision.rule === 'cost_cap';
+  const isEnforced = !isMonitored(settings, country);
   if (isEnforced && decision.outcome !== 'ALLOW') throw new Stopped(decision);
-  if (isEnforced && probe !== undefined && !(await takeProbe(tx, { accountId, prefix: probe, at: now })))
+  // Another rule may come first.
+  if (reasons.some(({ rule }) => rule === 'cost_cap'))
+    throw new Stopped({ outcome: 'BLOCK', rule: 'cost_cap', reasons });
+  // The code of a plain message whose client reports none would prove nothing.
+  const mayProbe = gate.isPlain ? isReporting(read) : true;
+  if (isEnforced && probe !== undefined && !(mayProbe && (await takeProbe(tx, { accountId, prefix: probe, at: now }))))
     throw new Stopped({
       outcome: 'BLOCK',
       rule: 'range_paused',
@@ -104,30 +109,46 @@ export async function passGate(
   const decisionId =
     settings.mode === 'off'
       ? null
-      : await insertDecision(tx, { accountId, gate, decision, verificationId, enforced: isEnforced });
+      : await insertDecision(tx, { id: given, accountId, gate, decision, verificationId, enforced: isEnforced });
   return { reasons, network, decisionId, probe: isEnforced ? (probe ?? null) : null };
 }
 
 const NOTHING = { sent: 0, approved: 0 };
 
+/** True if the account has reported plain codes of the last hour that were entered. */
+const isReporting = ({ of }: Signals): boolean => (of('account')?.known.hour.approved ?? 0) > 0;
+
 /**
- * Signals in which a time counts only if the account has reported codes of it that were entered: a client that reports
- * none, or stops doing so, must not look like an attack.
+ * Signals in which a time counts only if the account has reported codes of it that were entered, and the day only if
+ * it reports as they are entered: a client that reports none, stops doing so, or reports once a day, must not look like an
+ * attack. Usual is at most what the account reports of all other ranges, which may be a few of its codes.
  */
-function asReported({ of, ...signals }: Signals): Signals {
+function asReported({ of, baseline, ...signals }: Signals): Signals {
   const account = of('account')?.known;
-  const reported = (known: Counts['known'], window: keyof Counts['known']) =>
-    account && account[window].approved > 0 ? known[window] : NOTHING;
+  const counts = {
+    ten: (account?.ten.approved ?? 0) > 0,
+    hour: (account?.hour.approved ?? 0) > 0,
+    day: (account?.hour.approved ?? 0) > 0 && (account?.day.approved ?? 0) > 0,
+  };
+  const own = of('range4')?.known;
+  const shares = (['ten', 'hour', 'day'] as const).flatMap((window) => {
+    const all = counts[window] ? account?.[window] : undefined;
+    const sent = (all?.sent ?? 0) - (own?.[window].sent ?? 0);
+    return all && sent > 0 ? (all.approved - (own?.[window].approved ?? 0)) / sent : [];
+  });
   return {
     ...signals,
+    baseline: { ...baseline, conversion: Math.min(baseline.conversion, ...shares) },
     of(kind) {
-      const counts = of(kind);
-      if (!counts) return undefined;
-      const { known } = counts;
-      return {
-        ...counts,
-        known: { ten: reported(known, 'ten'), hour: reported(known, 'hour'), day: reported(known, 'day') },
+      const found = of(kind);
+      if (!found) return undefined;
+      const { ten, hour, day } = found.known;
+      const known = {
+        ten: counts.ten ? ten : NOTHING,
+        hour: counts.hour ? hour : NOTHING,
+        day: counts.day ? day : NOTHING,
       };
+      return { ...found, known };
     },
   };
 }
@@ -155,13 +176,14 @@ export async function recordStopped(
       if (pause) await pauseRange(tx, { ...place, pause, reasons });
       const prefix = reasons.find((reason) => reason.rule === rule)?.prefix;
       if (rule === 'range_paused' && prefix !== undefined) await countStopped(tx, { accountId, prefix });
-      await insertDecision(tx, { accountId, gate, decision, verificationId: null, enforced: true });
+      await insertDecision(tx, { id: newId(), accountId, gate, decision, verificationId: null, enforced: true });
       await more(tx);
     }),
   );
 }
 
 type NewDecision = {
+  readonly id: string;
   readonly accountId: number;
   readonly gate: Gate;
   readonly decision: Decision;
@@ -171,10 +193,9 @@ type NewDecision = {
 
 async function insertDecision(
   tx: Db,
-  { accountId, gate, decision, verificationId, enforced }: NewDecision,
+  { id, accountId, gate, decision, verificationId, enforced }: NewDecision,
 ): Promise<string> {
   const { outcome, rule, reasons } = decision;
-  const id = newId();
   const prefix = reasons.find((reason) => reason.rule === rule)?.prefix ?? null;
   await exec(
     tx,

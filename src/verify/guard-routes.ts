@@ -142,6 +142,8 @@ export function verifyGuardRoutes(app: App, { pool, answers, clock }: VerifyRout
   ] as const)
     app.post(`${VERIFY}/guard/ranges/:prefix/${verb}`, {
       onRequest,
+      // A session left open could open the way for pumping; a block only closes it.
+      ...(verb === 'release' && { config: { stepUp: true } }),
       schema: {
         tags,
         operationId: `${verb}GuardRange`,
@@ -190,10 +192,9 @@ export function verifyGuardRoutes(app: App, { pool, answers, clock }: VerifyRout
       body: withExamples(Feedback, { outcome: 'converted' }),
       response: { 204: Type.Null({ description: 'Recorded' }) },
     },
-    handler: idempotentHandler({ answers }, async ({ actor, params, body }, reply) => {
-      await reportPlainSend({ pool, clock }, actor, { messageId: params.messageId.toLowerCase(), ...body });
-      return reply.code(204).send(null);
-    }),
+    handler: idempotentTx({ pool, answers }, 204, ({ actor, params, body }, tx) =>
+      reportPlainSend(tx, actor, { ...body, messageId: params.messageId.toLowerCase(), at: clock.now() }),
+    ),
   });
 
   app.get(`${VERIFY}/stats`, {

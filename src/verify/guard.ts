@@ -17,6 +17,8 @@ export type Attempt = {
   readonly serviceId: string | null;
   readonly micros: number;
   readonly challengePassed: boolean;
+  /** True for a plain message: its client cannot be asked for a challenge, and need not report which codes were entered. */
+  readonly isPlain?: true;
 };
 
 /** Sends of one key that are old enough to know whether their codes are entered, and how many were. */
@@ -263,8 +265,17 @@ function byLineType({ attempt: { lineType }, settings: { lineTypes } }: Look): F
   return [stop('BLOCK', { rule: 'line_type', value: lineType })];
 }
 
-/** Velocity alone never blocks: a launch is fast too. It asks for a captcha where codes are not entered as usual. */
-function byVelocity({ attempt, signals, mode }: Look): Finding[] {
+/**
+ * Velocity alone never blocks: a launch is fast too. It asks for a captcha where codes are not entered as usual. Of plain
+ * messages only that of a client, an address or numbers in sequence stops a send, since nobody can pass a captcha there.
+ */
+function byVelocity(look: Look): Finding[] {
+  const findings = velocityOf(look);
+  if (!look.attempt.isPlain) return findings;
+  return findings.map((each) => (OF_CLIENTS.has(each.reason.rule) ? each : note(each.reason)));
+}
+
+function velocityOf({ attempt, signals, mode }: Look): Finding[] {
   const fast = (rule: Rule, kind: Kind, limit: number, prefix?: string): Finding[] => {
     const count = signals.of(kind);
     if (!count || count.ten < limit || isEntered(count, signals.baseline)) return [];

@@ -31,10 +31,8 @@ const PAST = columns({
   address: as<string | null>('d.address'),
   userRef: as<string | null>('d.user_ref'),
   device: as<string | null>('d.device'),
-  /** True if a person has entered the code; null: nothing was sent, or reported about a plain message. */
-  approved: as<boolean | null>(
-    "CASE WHEN v.id IS NULL THEN d.feedback = 'converted' ELSE v.status = 'APPROVED' OR v.feedback = 'converted' END",
-  ),
+  /** True if a person has entered the code; null: nothing was sent. */
+  approved: as<boolean | null>("v.status = 'APPROVED' OR v.feedback = 'converted'"),
 });
 type Past = RowOf<typeof PAST>;
 
@@ -43,8 +41,9 @@ const listPast = (db: Db, { accountId, serviceId, from, to }: Span): Promise<Pas
     db,
     sql`SELECT ${PAST} FROM verify_decision d
         LEFT JOIN verification v ON v.account_id = d.account_id AND v.id = d.verification_id
+        -- Plain messages count apart, and only as far as their clients report.
         WHERE d.account_id = ${accountId} AND d.id >= ${firstIdAt(from)} AND d.id < ${firstIdAt(to)}
-          AND (${serviceId}::uuid IS NULL OR d.service_id = ${serviceId})
+          AND d.service_id IS NOT NULL AND (${serviceId}::uuid IS NULL OR d.service_id = ${serviceId})
         ORDER BY d.id LIMIT ${MAX_REPLAYED}`,
   );
 

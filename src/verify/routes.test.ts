@@ -10,7 +10,7 @@ import { listOpenCodes, openCode } from '../messages/codes.ts';
 import { sendingRoutes } from '../messages/send-routes.ts';
 import { createVerifyMeter } from './metrics.ts';
 import { verifyGuardRoutes } from './guard-routes.ts';
-import { createCodeGuard } from './plain-sends.ts';
+import { createGuardedAccept } from './plain-sends.ts';
 import { verificationRoutes, type VerifyRouteDeps, verifyServiceRoutes } from './routes.ts';
 
 const made = Promise.withResolvers<Accept>();
@@ -21,7 +21,7 @@ const accept: Accept = {
 };
 const tables = { ...freeOver(() => [1]), findPrice: flatPrice(50_000) };
 const guarded: typeof sendingRoutes = (app, deps) =>
-  sendingRoutes(app, { ...deps, guardCode: createCodeGuard({ pool: deps.pool, tables, clock: deps.clock }) });
+  sendingRoutes(app, { ...deps, acceptGuarded: createGuardedAccept({ ...deps, tables }) });
 const registry = new Registry();
 const { account, otherAccount, pool, call, get, ...routes } = await openRoutes(
   [verifyServiceRoutes, verificationRoutes, verifyGuardRoutes, guarded],

@@ -175,7 +175,7 @@ export type VerifyRouteDeps = PlatformDeps & {
 export function verifyServiceRoutes(app: App, { pool, answers, secretKey }: VerifyRouteDeps): void {
   app.post(`${VERIFY}/services`, {
     onRequest,
-    config: { secretAnswer: true },
+    config: { secretAnswer: true, stepUp: true },
     schema: {
       tags,
       operationId: 'createVerifyService',
@@ -224,6 +224,7 @@ export function verifyServiceRoutes(app: App, { pool, answers, secretKey }: Veri
 
   app.patch(`${VERIFY}/services/:id`, {
     onRequest,
+    config: { stepUp: true },
     schema: {
       tags,
       operationId: 'updateVerifyService',
@@ -243,6 +244,7 @@ export function verifyServiceRoutes(app: App, { pool, answers, secretKey }: Veri
 
   app.delete(`${VERIFY}/services/:id`, {
     onRequest,
+    config: { stepUp: true },
     schema: {
       tags,
       operationId: 'deleteVerifyService',
@@ -420,9 +422,8 @@ export function verificationRoutes(app: App, deps: VerifyRouteDeps): void {
       body: withExamples(Feedback, { outcome: 'converted' }),
       response: { 204: Type.Null({ description: 'Recorded' }) },
     },
-    handler: idempotentHandler({ answers }, async ({ actor, params, body }, reply) => {
-      await recordFeedback(deps, actor, { ...params, ...body });
-      return reply.code(204).send(null);
-    }),
+    handler: idempotentTx({ pool, answers }, 204, ({ actor, params, body }, tx) =>
+      recordFeedback(tx, actor, { ...params, ...body, at: deps.clock.now() }),
+    ),
   });
 }

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { Channel } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
-import { tenant } from '../core/db/transaction.ts';
+import { tenant, tenantTransaction } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import { DEFAULT_NUMBER_RULES, describeNumber, NUMBER_FAULTS, type PhoneDetails, personOf } from '../core/phone.ts';
@@ -140,7 +140,7 @@ async function begin(
       if (open) await endVerification(tx, open, 'EXPIRED', now);
       refuseLocked(use, now);
       refuseManySends(use, now);
-      const passed = await passGate(tx, deps, actor, gate, id);
+      const passed = await passGate(tx, deps, actor, gate, { verificationId: id });
       const row = { hidden: false, network: passed.network, probeOf: passed.probe };
       // Sent together: the account has to wait for few round trips in its turn.
       await Promise.all([
@@ -158,8 +158,12 @@ async function begin(
     const hidden = settings.guard?.discreet === true && error.decision.rule !== 'cost_cap';
     const row = { ...made, network: null, probeOf: null, hidden };
     await recordStopped(deps.pool, actor, gate, error.decision, async (tx) => {
-      if (hidden) await db.insertVerification(tx, row);
-      else await publish(tx, { ...stored(row), status: 'BLOCKED' }, ['verification.blocked'], error.decision.reasons);
+      if (hidden) {
+        await db.insertVerification(tx, row);
+        // Counted like a send: its answers, and the delays between them, must not tell.
+        const use = await db.lockNumber(tx, place);
+        await db.updateNumber(tx, place, withSend(use, now));
+      } else await publish(tx, { ...stored(row), status: 'BLOCKED' }, ['verification.blocked'], error.decision.reasons);
     });
     if (hidden) return stored(row);
     throw refusalOf(deps, service, gate, error.decision);
@@ -289,7 +293,7 @@ async function resend(
   const { accountId } = actor;
   const now = deps.clock.now();
   refuseTooSoon(open.resendAt, now);
-  if (open.hidden) return open;
+  if (open.hidden) return pretendToResend(deps, actor, settings, open);
   const code = settings.codeMode === 'provided' && start.code !== undefined ? start.code : await openCodeOf(deps, open);
   const expiresAt = new Date(Math.max(open.expiresAt.getTime(), now.getTime() + LEAST_LIFE_MS));
   const to = open.number;
@@ -309,12 +313,11 @@ async function resend(
       ]);
       if (locked?.status !== 'PENDING') throw RACE;
       refuseTooSoon(locked.resendAt, now);
-      if (locked.sends >= settings.maxSends)
-        throw new AppError('too_many_codes', { message: 'The code was sent as often as the service allows' });
+      refuseTooMany(locked, settings);
       refuseLocked(use, now);
       refuseManySends(use, now);
       if (!locked.codeHash || locked.sends !== open.sends) throw RACE;
-      const passed = await passGate(tx, deps, actor, gate, open.id);
+      const passed = await passGate(tx, deps, actor, gate, { verificationId: open.id });
       await Promise.all([
         db.updateSend(tx, sent),
         insertCode(tx, deps.secretKey, { accountId, verificationId: open.id, code, expiresAt }),
@@ -335,6 +338,37 @@ async function resend(
 }
 
 const LEAST_LIFE_MS = 120 * SECOND_MS;
+
+/** Counts a send of a hidden verification as if there had been one: only then do its answers look like those of others. */
+function pretendToResend(
+  { pool, clock }: VerifyDeps,
+  actor: Sender,
+  settings: Service['settings'],
+  open: Verification,
+): Promise<Verification> {
+  const now = clock.now();
+  const place = { accountId: actor.accountId, person: personOf(open.number) };
+  return tenantTransaction(pool, actor, async (tx) => {
+    const use = await db.lockNumber(tx, place);
+    const locked = await db.lockVerification(tx, open);
+    if (locked?.status !== 'PENDING') throw RACE;
+    refuseTooSoon(locked.resendAt, now);
+    refuseTooMany(locked, settings);
+    refuseLocked(use, now);
+    refuseManySends(use, now);
+    const sends = locked.sends + 1;
+    const expiresAt = new Date(Math.max(locked.expiresAt.getTime(), now.getTime() + LEAST_LIFE_MS));
+    const again = { ...open, sends, resendAt: resendAt(sends, now), expiresAt };
+    await db.updateSend(tx, again);
+    await db.updateNumber(tx, place, withSend(use, now));
+    return again;
+  });
+}
+
+function refuseTooMany({ sends }: Pick<Verification, 'sends'>, { maxSends }: Service['settings']): void {
+  if (sends >= maxSends)
+    throw new AppError('too_many_codes', { message: 'The code was sent as often as the service allows' });
+}
 
 async function openCodeOf({ pool, secretKey }: VerifyDeps, { accountId, id }: Verification): Promise<string> {
   const [row] = await listOpenCodes(tenant(pool, { accountId }), accountId, [id]);

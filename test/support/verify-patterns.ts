@@ -230,7 +230,7 @@ export async function simulate(
     const add = (tx: Pool | Parameters<Parameters<typeof transaction>[1]>[0], added: object) =>
       addToCounters(tx, [{ accountId, keys, at: gate.at, ...added }]);
     const passed = await transaction(pool, async (tx) => {
-      const done = await passGate(tx, deps, { accountId }, gate, newId());
+      const done = await passGate(tx, deps, { accountId }, gate, { verificationId: newId() });
       await add(tx, { sent: 1, micros: MICROS });
       return done;
     }).catch((error: unknown) => {
