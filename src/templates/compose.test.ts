@@ -1,6 +1,15 @@
 import { expect, test } from 'vitest';
 import { expectLinear } from '../../test/support/linear.ts';
-import { composeContent, composeText, fillTemplate, mediaOf, placeholdersOf, type Sendable } from './content.ts';
+import {
+  composeContent,
+  composeText,
+  fillTemplate,
+  findTextFault,
+  inOneLine,
+  mediaOf,
+  placeholdersOf,
+  type Sendable,
+} from './content.ts';
 import { toContentMessage } from './schema.ts';
 
 const template = (more: Partial<Sendable>): Sendable => ({
@@ -169,4 +178,9 @@ test('a header with media needs a file', () => {
   const image = template({ content: [{ type: 'HEADER', format: 'VIDEO' }] });
   expect(fillTemplate(image, {}).faults).toMatchObject([{ field: 'template.headerLink' }]);
   expect(fillTemplate(image, { headerLink: 'https://x.example/a.mp4' }).faults).toEqual([]);
+});
+
+test('blanks of any kind in the value of a template take linear time', async () => {
+  await expectLinear((size) => '\u00a0'.repeat(size), findTextFault);
+  await expectLinear((size) => `${'\u00a0'.repeat(size)}\n${' '.repeat(size)}x`, inOneLine);
 });

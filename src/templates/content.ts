@@ -392,15 +392,20 @@ function valueFaults(
   });
 }
 
-/** Matches what the network refuses in the texts of parameters: line breaks, tabs, more than four spaces in a row. */
-const BREAKS = /\s*[\n\r\t\v\f\u0085\u2028\u2029]\s*| {5,}/g;
+/** What the network refuses in the texts of parameters, next to more than four spaces in a row: line breaks and tabs. */
+const BREAKS = /[\n\r\t\v\f\u0085\u2028\u2029]+/;
 
 /** Returns the error of a parameter's text; null if the network takes it. */
 export const findTextFault = (text: string): string | null =>
-  text.search(BREAKS) === -1 ? null : 'must have no line breaks, tabs or more than four spaces in a row';
+  !BREAKS.test(text) && !text.includes('     ')
+    ? null
+    : 'must have no line breaks, tabs or more than four spaces in a row';
 
 /** Replaces what the network refuses in the values of contacts, which nobody can correct while a campaign is sent. */
-export const inOneLine = (text: string): string => text.replace(BREAKS, ' ');
+export const inOneLine = (text: string): string => {
+  const lines = text.split(BREAKS);
+  return (lines.length > 1 ? lines.map((line) => line.trim()).join(' ') : text).replace(/ {5,}/g, ' ');
+};
 
 function headerFaults(template: Sendable, headerLink: string | undefined): FieldError[] {
   const media = template.channel === 'WHATSAPP' ? mediaOf(template) : null;
