@@ -8,8 +8,9 @@ import { SENDING_MODES } from './audience.ts';
 import { HeldOut } from './hours.ts';
 import { QuietHours } from './policy.ts';
 
-/** Maximum lists of a campaign, and numbers beside them. */
+/** Maximum lists of a campaign. */
 export const MAX_LISTS = 1000;
+/** Maximum numbers that a campaign names next to its lists. */
 export const MAX_DESTINATIONS = 100_000;
 
 const optional = <S extends Type.TSchema>(schema: S) => Type.Optional(orNull(schema));

@@ -44,7 +44,7 @@ type FairQueueOptions = {
   readonly maxWaiting?: number;
 };
 
-/** Default of `maxWaiting`. */
+/** Maximum waiting pieces of work of one account in a queue that sets no other. */
 export const MAX_WAITING = 1000;
 
 type Waiting = { readonly cost: number; readonly urgent: boolean; readonly begin: () => void };

@@ -214,7 +214,7 @@ export const SHARE_OF_ACCOUNTS = 0.6;
  * enough.
  */
 export const ACCOUNTS_AT_ONCE = 3;
-/** A second place keeps an account responsive while one of its transactions waits for a lock. */
+/** Least connections of an account: a second one keeps it responsive while one of its transactions waits for a lock. */
 export const LEAST_FOR_ACCOUNT = 2;
 
 const queues = new WeakMap<Pool, FairQueue>();

@@ -143,7 +143,7 @@ type JsonFault = 'too_many_values' | 'too_many_fields' | 'too_deep' | 'nul' | 's
 
 /** Maximum depth; the deepest body of the interface has about ten levels. */
 export const MAX_DEPTH = 64;
-/** Objects with more fields become hash tables, which are slow to parse and to walk. */
+/** Maximum fields of an object: larger ones become hash tables, which are slow to parse and to walk. */
 export const MAX_FIELDS = 1_000;
 
 const QUOTE = 0x22;

@@ -139,7 +139,7 @@ const gathered = new WeakSet<IncomingMessage>();
 /** Marks a request whose body stays in its stream until all of it is there: those bytes do not wait for us. */
 export const markGathered = (request: IncomingMessage): void => void gathered.add(request);
 
-/** Within this many sweeps a body must bring its next `MIN_BYTES`, or its end. */
+/** Sweeps within which a body must bring its next `MIN_BYTES`, or its end. */
 export const MAX_SWEEPS = 10;
 /** Bytes that a slow body must bring at a time. */
 export const MIN_BYTES = 1024;

@@ -47,7 +47,7 @@ const MAX_PARAM_LENGTH = 1024;
  * 60 to 120.
  */
 export const KEEP_ALIVE_MS = 72_000;
-/** The same behind proxies (TRUST_PROXY). */
+/** Time for which a connection of a proxy (TRUST_PROXY) may wait for its next request. */
 export const KEEP_ALIVE_BEHIND_PROXY_MS = 620_000;
 
 /** An idle connection is closed after this time: its client does not read the response. */
