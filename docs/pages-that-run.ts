@@ -1,4 +1,4 @@
-/** The pages that a reader takes first, in that order: they are run one after the other, on one database. */
+/** The pages that a reader takes first, in that order: they are run one after the other, twice, on one database. */
 export const FIRST_PAGES: readonly string[] = [
   'README.md',
   'docs/quick-start.md',

@@ -59,7 +59,7 @@ function handle(event) {
 async function receive(request, response) {
   const body = await read(request);
   if (body === null || !isGenuine(request.headers, body)) {
-    console.log('refused: not signed with our secret');
+    console.log('rejected: not signed with our secret');
     return response.writeHead(401).end();
   }
   // Respond first: without a response within 5 seconds the event is sent again. In production, store it before that.

@@ -20,6 +20,7 @@ const STEPS: readonly Step[] = [
   ['configuration.md', 'node scripts/generate-configuration.ts --check'],
   ['carriers.md', 'node scripts/generate-carriers.ts --check'],
   ['errors.md', 'node scripts/generate-errors.ts --check'],
+  ['limits.md', 'node scripts/generate-limits.ts --check'],
   ['whatsapp-errors.md', 'node scripts/generate-whatsapp-errors.ts --check'],
   ['openapi.json', 'node scripts/generate-openapi.ts --check'],
   ['schema.d.ts', 'node scripts/generate-client.ts --check'],

@@ -50,7 +50,7 @@ function addressListOf(blocks: readonly string[]): (address: string) => boolean 
 }
 
 /** The limits of each plan; null means no limit. */
-const RATE_PER_PLAN: Readonly<Record<Plan, Rate | null>> = {
+export const RATE_PER_PLAN: Readonly<Record<Plan, Rate | null>> = {
   production: { perMinute: 1000, perSecond: 50 },
   trial: { perMinute: 100, perSecond: 10 },
   unlimited: null,
@@ -74,9 +74,9 @@ export const SESSION_RATE: Rate = { perMinute: 1200, perSecond: 60 };
  * Number of keys of an account that can work at their limit: each key has its own limit, and all keys together this
  * many times as much.
  */
-const KEYS_AT_LIMIT = 2;
+export const KEYS_AT_LIMIT = 2;
 /** The same for sessions: each is a person in a browser, who rarely makes a tenth of the requests allowed. */
-const SESSIONS_AT_LIMIT: Readonly<Record<Plan, number>> = { production: 10, trial: 2, unlimited: Infinity };
+export const SESSIONS_AT_LIMIT: Readonly<Record<Plan, number>> = { production: 10, trial: 2, unlimited: Infinity };
 
 /** The limit of one caller, or of several callers together. Its name is ASCII without spaces. */
 export type Limit = { readonly name: string; readonly rate: Rate | null };

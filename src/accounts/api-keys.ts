@@ -44,7 +44,7 @@ export type IssuedKey = {
 };
 
 /** Maximum number of keys of an account. Expired keys count: they are rows, too. */
-const MAX_KEYS: Readonly<Record<Plan, number>> = { trial: 10, production: 100, unlimited: 1000 };
+export const MAX_KEYS: Readonly<Record<Plan, number>> = { trial: 10, production: 100, unlimited: 1000 };
 
 /**
  * Creates a key of the grantor's account. Call it in a transaction: the key and its value are two rows.

@@ -50,6 +50,7 @@ export function collection<R extends { readonly id: number }, F extends keyof R 
     countRows(db, sql`FROM ${table} r WHERE r.account_id = ${accountId}`);
 
   return {
+    max: list.max,
     count,
     /** Lists the rows of an account in their order; all of them without `page`. */
     list: (db: Db, { accountId }: Of, page: Paging = { limit: list.max, offset: 0 }): Promise<R[]> =>

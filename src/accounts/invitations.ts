@@ -21,11 +21,12 @@ type Inviter = Author & Holder;
 /** An invitation with its link; the link is null when a mail takes it to the person. */
 export type Invited = InvitationRow & { readonly link: string | null };
 
-const VALID_SECONDS = 7 * 24 * 3600;
+/** Time for which an invitation can be accepted. */
+export const VALID_SECONDS = 7 * 24 * 3600;
 /** A mail that seems lost is often late. */
 const RESEND_AFTER_SECONDS = 300;
 /** Maximum number of open invitations of an account. */
-const MAX_OPEN = 200;
+export const MAX_OPEN = 200;
 
 /**
  * Invites an address to the author's account. The mail is queued in the same transaction; without a mail server, the

@@ -16,8 +16,9 @@ const TAG_BYTES = 32;
 type Cost = typeof COST;
 type Making = { readonly cost: Cost; readonly tagLength: number };
 
-/** Two hashes at a time in the process, for whatever reason: unlimited ones would take every core, and 19 MiB each. */
-const gate = createFairQueue({ name: 'passwords', size: 2, perAccount: 1, maxWaiting: 100 });
+/** Hashes at a time in the process, for whatever reason: unlimited ones would take every core, and 19 MiB each. */
+export const HASHES_AT_ONCE = 2;
+const gate = createFairQueue({ name: 'passwords', size: HASHES_AT_ONCE, perAccount: 1, maxWaiting: 100 });
 
 /** Owner of a pending hash: an account, a network, or `operator`. Each has one at a time, and all take turns. */
 export type Hasher = { readonly by: Turner; readonly urgent?: boolean };
@@ -28,7 +29,7 @@ function tagOf(password: string, nonce: Buffer, { cost, tagLength }: Making, { b
 }
 
 /** Passwords that an account sets for others. Sixty a minute take 7 % of a core. */
-const RATE_OF_ACCOUNT: Rate = { perMinute: 60, perSecond: 60 };
+export const RATE_OF_ACCOUNT: Rate = { perMinute: 60, perSecond: 60 };
 const limiter = createRateLimiter();
 
 function countHash(by: Turner): void {
@@ -192,12 +193,12 @@ export type Attempt = {
  * Limits all failures from one network, whatever was tried. All of them may happen in one second, since a misconfigured
  * client may have many connections.
  */
-const RATE_PER_NETWORK: Rate = { perMinute: 60, perSecond: 60 };
+export const RATE_PER_NETWORK: Rate = { perMinute: 60, perSecond: 60 };
 /**
  * Limits the failures for one user from all networks that are new for that user, taken together. `perSecond` bounds by
  * how much several processes may overshoot before they have shared their counts.
  */
-const RATE_FROM_UNKNOWN_NETWORKS: Rate = { perMinute: 20, perSecond: 5 };
+export const RATE_FROM_UNKNOWN_NETWORKS: Rate = { perMinute: 20, perSecond: 5 };
 /** Limits the failures for one user from one network that is known for that user. */
 const RATE_FROM_KNOWN_NETWORK: Rate = { perMinute: 30, perSecond: 10 };
 

@@ -323,7 +323,7 @@ export async function describeSession(
 
 const MAX_USER_AGENT_LENGTH = 200;
 /** More browsers than a person has. A program that keeps signing in ends its oldest sessions. */
-const MAX_SESSIONS_PER_USER = 50;
+export const MAX_SESSIONS_PER_USER = 50;
 
 export type SignedIn = {
   /** Cannot be shown again. */

@@ -121,7 +121,8 @@ export const sessionTasks = ({ pool }: { readonly pool: Pool }): Task[] => [
 
 /** A session ends this long after it began, or `IDLE_SECONDS` after its last request, by the database's clock. */
 export const SESSION_SECONDS = 7 * 24 * 3600;
-const IDLE_SECONDS = 12 * 3600;
+/** Time without a request after which a session ends. */
+export const IDLE_SECONDS = 12 * 3600;
 
 const EXPIRES = sql`s.created_at + make_interval(secs => ${SESSION_SECONDS})`;
 const LIVE = sql`(${EXPIRES} > now() AND s.last_seen_at > now() - make_interval(secs => ${IDLE_SECONDS}))`;

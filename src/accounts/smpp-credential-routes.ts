@@ -18,6 +18,10 @@ import {
   SMPP_ALPHABETS,
 } from './smpp-credentials.ts';
 
+/** Maximum binds of one credential. */
+export const MAX_BINDS = 100;
+/** Maximum outstanding requests of one bind, in each direction. */
+export const MAX_WINDOW = 1000;
 const MAX_ENTRIES = 200;
 /** Maximum length of an address in SMPP. */
 const MAX_SENDER_LENGTH = 20;
@@ -26,12 +30,12 @@ const SETTINGS = {
   name: Type.String({ maxLength: 200, description: 'A name to tell credentials apart.' }),
   maxBinds: Type.Integer({
     minimum: 1,
-    maximum: 100,
+    maximum: MAX_BINDS,
     description: 'Binds that may be open at the same time. Default 2.',
   }),
   window: Type.Integer({
     minimum: 1,
-    maximum: 1000,
+    maximum: MAX_WINDOW,
     description:
       'Outstanding requests on one bind, in each direction. The server reads no more than these before it responds, ' +
       'and sends no more deliver_sm. Default 50. Binds × window of all credentials of an account are at most 10,000.',

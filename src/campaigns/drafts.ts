@@ -137,10 +137,10 @@ export function draftRoutes(app: App, { pool }: PlatformDeps): void {
   });
 }
 
-/** Abandoned drafts would otherwise accumulate unnoticed. */
-const MAX_DRAFTS = 500;
+/** Maximum drafts of an account: abandoned ones would otherwise accumulate unnoticed. */
+export const MAX_DRAFTS = 500;
 /** Size of all drafts of an account, as the database stores them: compressed. */
-const MAX_BYTES = 32 * 1024 * 1024;
+export const MAX_BYTES = 32 * 1024 * 1024;
 
 /**
  * Stores the content of an editor, complete or not, in the caller's transaction; it has no effect. A draft is changed

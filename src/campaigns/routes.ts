@@ -47,8 +47,8 @@ import { testRoutes } from './test-send.ts';
 
 const PATH = '/api/partner-gateway/v1/campaigns';
 const ONE = `${PATH}/:id`;
-/** Enough for 100,000 numbers. */
-const LIMIT_BYTES = 4 * 1024 * 1024;
+/** Maximum size of the body of a campaign: enough for 100,000 numbers. */
+export const LIMIT_BYTES = 4 * 1024 * 1024;
 
 const ListQuery = Type.Object({ ...pageFields, ...campaignFilterFields });
 const RecipientsQuery = Type.Object({ ...pageFields, ...recipientFilterFields });

@@ -8,8 +8,10 @@ import { SENDING_MODES } from './audience.ts';
 import { HeldOut } from './hours.ts';
 import { QuietHours } from './policy.ts';
 
-const MAX_LISTS = 1000;
-const MAX_DESTINATIONS = 100_000;
+/** Maximum lists of a campaign. */
+export const MAX_LISTS = 1000;
+/** Maximum numbers that a campaign names next to its lists. */
+export const MAX_DESTINATIONS = 100_000;
 
 const optional = <S extends Type.TSchema>(schema: S) => Type.Optional(orNull(schema));
 

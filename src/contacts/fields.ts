@@ -115,7 +115,8 @@ export function customFieldRoutes(app: App, { pool, answers }: PlatformDeps): vo
   });
 }
 
-const MAX_FIELDS = 100;
+/** Maximum number of custom fields of an account. */
+export const MAX_FIELDS = 100;
 
 /** The fields that every contact has: placeholders and filters with these names refer to them. */
 const RESERVED: ReadonlySet<string> = new Set(Object.keys(CONTACT_FIELDS).map(foldText));

@@ -74,7 +74,7 @@ async function loadContent(
 }
 
 /** Number of files kept per account: people look at one at a time. */
-const MAX_KEPT = 5;
+export const MAX_KEPT = 5;
 
 type Received = Inspected & { readonly fileName: string; readonly file: FileHandle };
 

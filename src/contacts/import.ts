@@ -31,7 +31,7 @@ import { newContact } from './read.ts';
 import { listIdsByPerson } from './store.ts';
 
 /** Maximum number of rows that are imported within the request. */
-const MAX_IMMEDIATE_ROWS = 5000;
+export const MAX_IMMEDIATE_ROWS = 5000;
 
 type StartSettings = Pick<Settings, 'fileName' | 'dryRun' | 'listId'> & {
   readonly cleaning?: { readonly names: NameOrder };
@@ -208,7 +208,7 @@ async function handleFailure({ pool, log }: Deps, one: ImportJob, err: unknown):
 }
 
 /** Number of rejected rows that are stored to be shown. */
-const MAX_REJECTS = 10_000;
+export const MAX_REJECTS = 10_000;
 
 const LIMIT_REACHED: RowFault = {
   field: 'row',

@@ -18,8 +18,8 @@ import {
 import { changeList, countLists, createList, findList, LIST_ORDERS, type ListRow, listLists } from './lists.ts';
 
 const MAX_LISTS = 1000;
-/** A body of a megabyte holds about this many ids. */
-const MAX_CONTACTS = 100_000;
+/** Maximum contacts that a request adds to lists: a body of a megabyte holds about this many ids. */
+export const MAX_CONTACTS = 100_000;
 
 const name = Type.String({
   maxLength: 200,

@@ -44,13 +44,16 @@ type FairQueueOptions = {
   readonly maxWaiting?: number;
 };
 
+/** Maximum waiting pieces of work of one account in a queue that sets no other. */
+export const MAX_WAITING = 1000;
+
 type Waiting = { readonly cost: number; readonly urgent: boolean; readonly begin: () => void };
 
 /**
  * Creates a queue of `size` slots. A free slot goes to the account that holds the fewest; among equal ones, to the one
  * whose last turn is longest ago. An account with much work therefore delays another one by at most one piece of it.
  */
-export function createFairQueue({ name, size, perAccount, maxWaiting = 1000 }: FairQueueOptions): FairQueue {
+export function createFairQueue({ name, size, perAccount, maxWaiting = MAX_WAITING }: FairQueueOptions): FairQueue {
   const held = new Map<Turner, number>();
   /** Waiting work by account, in the order of the turns. */
   const turns = new Map<Turner, Waiting[]>();

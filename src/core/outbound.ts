@@ -376,7 +376,8 @@ export function describeFault(error: unknown): string {
   return `the request failed (${code})`;
 }
 
-const MAX_MS = 24 * 3600 * 1000;
+/** Maximum delay that a `Retry-After` header can ask for. */
+export const MAX_MS = 24 * 3600 * 1000;
 const HTTP_DATE = /^[A-Za-z]{3,9},? .+ GMT$/;
 
 /**

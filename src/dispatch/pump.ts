@@ -336,9 +336,9 @@ export function startPump(deps: PumpDeps): Pump {
 type Verdict = { readonly outcome: Outcome; readonly elsewhere: boolean };
 
 /** After this many temporary errors (five minutes at 5 s each) the message is treated as rejected. */
-const MAX_ATTEMPTS = 60;
+export const MAX_ATTEMPTS = 60;
 /** After this many "later" responses of one connection a message moves to another, if there is one. */
-const MAX_TRIES_BEFORE_MOVE = 2;
+export const MAX_TRIES_BEFORE_MOVE = 2;
 
 /**
  * Interprets a carrier's response for a message of this chunk. A message goes to another connection only when it was

@@ -20,8 +20,8 @@ import * as db from './store.ts';
 import { deleteOldExports, type ExportRow, findExport } from './store.ts';
 import { contentTypeOf, createWorkbookFile, readContent, sheetNameOf, writeRows } from './write.ts';
 
-/** Per account. More would wait for hours. */
-const MAX_WAITING = 1000;
+/** Maximum exports of an account that wait: more would wait for hours. */
+export const MAX_WAITING = 1000;
 const EXPORTS_PER_RUN = 100;
 
 /**
@@ -153,7 +153,8 @@ type MakeDeps = Omit<SourceDeps, 'standbysUrl'> & {
   readonly config: Pick<Config, 'dataDir' | 'databaseUrlRead'>;
 };
 
-const AVAILABLE_HOURS = 24;
+/** Hours for which the file of an export can be downloaded. */
+export const AVAILABLE_HOURS = 24;
 /** The file that a worker was writing when it died is deleted after this time. */
 const ABANDONED_SECONDS = 24 * 3600;
 const PROGRESS_MS = 1000;

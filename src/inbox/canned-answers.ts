@@ -88,7 +88,8 @@ export function cannedAnswerRoutes(app: App, { pool, answers }: PlatformDeps): v
   });
 }
 
-const CANNED_ANSWERS = collection({
+/** The canned answers of an account. */
+export const CANNED_ANSWERS = collection({
   table: 'canned_answer',
   columns: columns({ id: as<number>('r.id'), shortcut: as<string>('r.shortcut'), text: as<string>('r.text') }),
   fields: ['shortcut', 'text'],

@@ -100,7 +100,8 @@ export function labelRoutes(app: App, { pool, answers }: PlatformDeps): void {
   });
 }
 
-const LABELS = collection({
+/** The labels of an account. */
+export const LABELS = collection({
   table: 'inbox_label',
   columns: LABEL,
   fields: ['name', 'color'],

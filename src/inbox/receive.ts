@@ -203,7 +203,7 @@ export type FetchDeps = {
 };
 
 /** People can send up to 100 MB on these networks; a larger file than this is not stored. */
-const MAX_BYTES = 32 * 1024 * 1024;
+export const MAX_BYTES = 32 * 1024 * 1024;
 /** The waits between tries. WhatsApp stores files for days: after about two days, a file is abandoned. */
 const DELAYS_MS = [
   5 * SECOND_MS,

@@ -26,7 +26,7 @@ import { listThreadMessages } from './store.ts';
 
 const HEARTBEAT_MS = 15_000;
 /** Maximum number of streams of one account per process. */
-const MAX_STREAMS = 200;
+export const MAX_STREAMS = 200;
 /**
  * Maximum number of events waiting for a client. A client that is further behind, or takes none between two heartbeats,
  * is disconnected; it reconnects and resumes.

@@ -157,6 +157,9 @@ const mediaOf = ({ type, link: from, mediaId: id, caption: captionText, fileName
   ...(type === 'DOCUMENT' && fileName !== undefined && { filename: fileName }),
 });
 
+/** Maximum minutes for which a message on WhatsApp or RCS and its fallbacks can be valid: 15 days. */
+export const MAX_RICH_VALIDITY_MINUTES = 21_600;
+
 const shared = {
   destination: PhoneNumber,
   ...clientIdFields,
@@ -173,7 +176,7 @@ const shared = {
   validityPeriod: Type.Optional(
     Type.Integer({
       minimum: 1,
-      maximum: 21_600,
+      maximum: MAX_RICH_VALIDITY_MINUTES,
       description: 'Minutes until the message and its fallbacks are no longer sent; at most 15 days.',
     }),
   ),

@@ -40,7 +40,8 @@ const SEND = '/api/message-server/sms/send';
 const BULK = '/services/sms/send';
 const MESSAGES = '/api/partner-gateway/v1/messages';
 
-const BULK_LIMIT_BYTES = 16 * 1024 * 1024;
+/** Maximum size of the body of a bulk request. */
+export const BULK_LIMIT_BYTES = 16 * 1024 * 1024;
 
 const isSend = (body: schema.SendIn | schema.MessageServerIn): body is schema.SendIn => 'phoneNumber' in body;
 
@@ -258,7 +259,8 @@ export function richMessageRoutes(app: App, deps: RichRouteDeps): void {
   });
 }
 
-const MAX_DESTINATIONS = 10_000;
+/** Maximum destinations of a bulk request. */
+export const MAX_DESTINATIONS = 10_000;
 
 export type BulkDeps = {
   readonly pool: Pool;

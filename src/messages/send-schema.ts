@@ -35,9 +35,11 @@ export const Text = Type.String({
   maxLength: 1530,
   description: 'At most 10 parts: 1,530 characters of GSM 03.38, or 670 of UCS-2.',
 });
+/** Maximum characters of a client's own message id. */
+export const MAX_CLIENT_ID_LENGTH = 255;
 const ClientId = Type.String({
   minLength: 1,
-  maxLength: 255,
+  maxLength: MAX_CLIENT_ID_LENGTH,
   description:
     'Your own reference, unique for 24 hours. A repeat with the same content sends nothing and gets the first response; ' +
     'a repeat with other content is a conflict (409).',
@@ -46,7 +48,11 @@ const ClientId = Type.String({
 export const clientIdFields = {
   customerMessageId: Type.Optional(ClientId),
   messageId: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 255, description: 'Another name of customerMessageId.' }),
+    Type.String({
+      minLength: 1,
+      maxLength: MAX_CLIENT_ID_LENGTH,
+      description: 'Another name of customerMessageId.',
+    }),
   ),
 };
 const Simulation = Type.Optional(
@@ -62,8 +68,14 @@ const HEADER_RULES =
 const Hex = (description: string) =>
   Type.String({ pattern: '^([0-9A-Fa-f]{2}){0,140}$', description, 'x-message': 'must be hex, at most 140 bytes' });
 
+/** Maximum minutes for which an SMS can be valid: three days. */
+export const MAX_VALIDITY_MINUTES = 4320;
 const ValidityPeriod = Type.Optional(
-  Type.Integer({ minimum: 1, maximum: 4320, description: 'Minutes until the message is no longer delivered.' }),
+  Type.Integer({
+    minimum: 1,
+    maximum: MAX_VALIDITY_MINUTES,
+    description: 'Minutes until the message is no longer delivered.',
+  }),
 );
 
 export const purposeFields = {

@@ -10,7 +10,7 @@ import { makeSecret } from '../webhooks/send.ts';
 import type { Severity } from './attention.ts';
 
 /** Maximum number of recipients: a mail server and receivers of webhooks bear only so many. */
-const MAX_TARGETS = 20;
+export const MAX_TARGETS = 20;
 
 type NewTarget = TargetChoice & {
   readonly kind: TargetKind;

@@ -46,7 +46,7 @@ type ReadSubmit = { readonly draft: Draft } | { readonly status: number };
  */
 export const CLIENT_ID_TAG = 0x3fe0;
 const FIRST_VENDOR_TAG = 0x1400;
-const MAX_CLIENT_ID_LENGTH = 100;
+export const MAX_CLIENT_ID_LENGTH = 100;
 /** Maximum total of all parameters that are passed on: they are stored with the message. */
 const MAX_PASSED_OCTETS = 1024;
 

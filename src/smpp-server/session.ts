@@ -106,7 +106,7 @@ const LEAVE_WAIT = { answersMs: 1000, owedMs: OWED_MS };
 /** Having unbound, a client responds to nothing any more. */
 const UNBIND_WAIT = { answersMs: 0, owedMs: OWED_MS };
 /** Maximum bytes of a PDU before the bind: the fields of a bind take less than half of it. */
-const MAX_UNBOUND_FRAME = 1024;
+export const MAX_UNBOUND_FRAME = 1024;
 /**
  * Maximum bytes of unanswered requests, which are in memory: no more requests are read above it, whatever the window
  * is.

@@ -137,7 +137,7 @@ const deleteDeadBinds = (db: Db, { accountId }: { accountId: number }): Promise<
   exec(db, sql`DELETE FROM smpp_bind b WHERE b.account_id = ${accountId} AND NOT ${isOwnerAlive(sql`b.owner`)}`);
 
 /** Maximum binds of one account, across its credentials: an account makes as many of these as it wants. */
-const MAX_BINDS_OF_ACCOUNT = 200;
+export const MAX_BINDS_OF_ACCOUNT = 200;
 
 type NewBind = Credential & {
   readonly owner: number;

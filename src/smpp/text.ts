@@ -42,7 +42,7 @@ const UCS2 = 8;
 const MAX_OCTETS = 140;
 
 /** Maximum units of a single message, and of a part next to a header of 6 or 7 octets. */
-const LIMITS = {
+export const LIMITS = {
   gsm7: { single: 160, udh8: 153, udh16: 152, sar: 153, payload: 153 },
   ucs2: { single: 70, udh8: 67, udh16: 66, sar: 67, payload: 67 },
 } as const;

@@ -64,7 +64,8 @@ export async function findCampaignBuckets(tx: Db, input: CampaignInput): Promise
 
 const isWithin = ({ from, to }: Partial<Range>, at: Date): boolean => (!from || at >= from) && (!to || at < to);
 
-const MAX_YEARS = 10;
+/** Maximum range of statistics. */
+export const MAX_YEARS = 10;
 
 type Days = { readonly startDate?: string | undefined; readonly endDate?: string | undefined };
 

@@ -20,8 +20,8 @@ import * as db from './store.ts';
 import { findOwnTemplate, findUsableTemplate, type Template } from './store.ts';
 import { type ChangeDeps, callNetworkOrThrow, type SampleDeps, withSample } from './sync.ts';
 
-/** Limit per account. */
-const MAX_RCS_TEMPLATES = 1000;
+/** Maximum number of RCS templates of an account. */
+export const MAX_RCS_TEMPLATES = 1000;
 
 /**
  * Submits a WhatsApp template for approval and stores it, in the caller's transaction, which stays open while the

@@ -242,7 +242,7 @@ const isOpen = (target: Target | null | undefined): boolean =>
 const isThrottle = ({ code }: Extract<AttemptResult, { kind: 'failed' }>): boolean => code === 429 || code === 503;
 
 /** Concurrent requests to one receiver. */
-const MAX_CONCURRENCY = 64;
+export const MAX_CONCURRENCY = 64;
 /** Initial limit, before the capacity of the receiver is known. */
 export const INITIAL_CONCURRENCY = 8;
 /**

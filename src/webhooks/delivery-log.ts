@@ -92,7 +92,7 @@ export async function listDeliveriesOf(
 }
 
 /** Events per call of a replay. */
-const MAX_REPLAYED = 100_000;
+export const MAX_REPLAYED = 100_000;
 
 type Range = {
   readonly accountId: number;

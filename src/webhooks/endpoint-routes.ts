@@ -41,8 +41,15 @@ export const EndpointId = Type.String({
 /** Returns the reference of the endpoint in queue and log for an id of the API: 0 for `default`. */
 export const refOf = (id: string): number => (id === 'default' ? 0 : Number(id));
 
-const Headers = Type.Record(Type.String({ pattern: '^[A-Za-z0-9-]{1,100}$' }), Type.String({ maxLength: 1024 }), {
-  maxProperties: 10,
+/** Maximum number of further headers of an endpoint, and of the characters of each. */
+export const MAX_HEADERS = 10;
+export const MAX_HEADER_LENGTH = 1024;
+/** Maximum event types that an endpoint names. */
+export const MAX_TYPES = 50;
+
+const HeaderValue = Type.String({ maxLength: MAX_HEADER_LENGTH });
+const Headers = Type.Record(Type.String({ pattern: '^[A-Za-z0-9-]{1,100}$' }), HeaderValue, {
+  maxProperties: MAX_HEADERS,
   description:
     'Up to 10 headers of up to 1,024 characters that each request has in addition. Not `webhook-…`, `content-…`, `host` and ' +
     'the like. Stored encrypted, and never shown again.',
@@ -53,7 +60,7 @@ const fields = {
   name: Type.String({ minLength: 1, maxLength: 100 }),
   eventTypes: Type.Array(Type.String({ maxLength: 60 }), {
     minItems: 1,
-    maxItems: 50,
+    maxItems: MAX_TYPES,
     uniqueItems: true,
     description:
       'Types such as `message.delivered`; `message.*` are all of that kind, `*` are all. Types added later are not among them.',

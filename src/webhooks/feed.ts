@@ -20,11 +20,12 @@ import type { WebhookRouteDeps } from './routes.ts';
 
 /** Days for which the events of a feed are kept. */
 export const FEED_DAYS = 7;
-const MAX_LIMIT = 1000;
+/** Maximum events of one page of the feed. */
+export const MAX_LIMIT = 1000;
 const MAX_WAIT_SECONDS = 25;
 const POLL_MS = 500;
 /** Requests of one account that wait at the same time, in one process. */
-const MAX_WAITING = 20;
+export const MAX_WAITING = 20;
 
 /** A place in the feed: behind this event of this row. */
 type Cursor = { readonly row: string; readonly place: number };

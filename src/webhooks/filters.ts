@@ -6,7 +6,9 @@ import { channelName, id } from '../core/schema.ts';
 import type { QueuedEvent } from './account-queue.ts';
 import type { ClientData } from './urls.ts';
 
-const few = { minItems: 1, maxItems: 100, uniqueItems: true };
+/** Maximum values of each filter of an endpoint. */
+export const MAX_FILTER_VALUES = 100;
+const few = { minItems: 1, maxItems: MAX_FILTER_VALUES, uniqueItems: true };
 
 /** Filters of the events of an endpoint: all that are given must match. */
 export const Filters = Type.Object(

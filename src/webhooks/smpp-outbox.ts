@@ -23,7 +23,7 @@ import { type Clock, DAY_MS, HOUR_MS } from '../core/time.ts';
 import type { NewWebhookEvent } from './events.ts';
 
 /** Time that receipts and inbound messages wait for a receiver that takes them. */
-const KEEP_MS = 7 * DAY_MS;
+export const KEEP_MS = 7 * DAY_MS;
 /** Longer than the maximum time ahead of a schedule plus its validity and the wait for its receipt. */
 const KEEP_REQUESTS_MS = 400 * DAY_MS;
 const LIMIT = 10_000;

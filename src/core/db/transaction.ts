@@ -208,14 +208,14 @@ type Tenant = { readonly accountId: number };
 /**
  * The share of a pool that works for accounts. The rest is for batches of single sends, sign-ins and background work.
  */
-const SHARE_OF_ACCOUNTS = 0.6;
+export const SHARE_OF_ACCOUNTS = 0.6;
 /**
  * Number of accounts that find connections at the same time, however much each of them asks for, if the pool is large
  * enough.
  */
-const ACCOUNTS_AT_ONCE = 3;
-/** A second place keeps an account responsive while one of its transactions waits for a lock. */
-const LEAST_FOR_ACCOUNT = 2;
+export const ACCOUNTS_AT_ONCE = 3;
+/** Least connections of an account: a second one keeps it responsive while one of its transactions waits for a lock. */
+export const LEAST_FOR_ACCOUNT = 2;
 
 const queues = new WeakMap<Pool, FairQueue>();
 

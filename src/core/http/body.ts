@@ -100,7 +100,7 @@ export const nulError = (field: string): AppError =>
   invalidBody('must not contain the character U+0000', 'The character U+0000 is not allowed', field);
 
 /** Maximum number of values in a body, whatever its schema allows. */
-const MAX_VALUES = 250_000;
+export const MAX_VALUES = 250_000;
 /** Fields that no schema knows are ignored, so a body may have some. */
 const EXTRA_VALUES = 1_500;
 /** Maximum number of fields of an object with any names, unless its schema states one. */
@@ -142,9 +142,9 @@ const valuesOf = (value: unknown): unknown[] => (isRecord(value) ? Object.values
 type JsonFault = 'too_many_values' | 'too_many_fields' | 'too_deep' | 'nul' | 'surrogate';
 
 /** Maximum depth; the deepest body of the interface has about ten levels. */
-const MAX_DEPTH = 64;
-/** Objects with more fields become hash tables, which are slow to parse and to walk. */
-const MAX_FIELDS = 1_000;
+export const MAX_DEPTH = 64;
+/** Maximum fields of an object: larger ones become hash tables, which are slow to parse and to walk. */
+export const MAX_FIELDS = 1_000;
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;

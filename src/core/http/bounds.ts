@@ -45,6 +45,11 @@ export function applyBounds(app: App, { config: { bounds }, count, isTrusted, en
 
 /** Bodies of up to this size are not counted: the number of connections limits them. */
 const FREE_BYTES = 16 * 1024;
+/**
+ * Parts of `MAX_BODY_MIB`: that of one account, and on top of it those of all callers without credentials together, and
+ * of one address among them.
+ */
+export const BODY_SHARES = { account: 1 / 4, unauthenticated: 1 / 4, address: 1 / 32 };
 const RETRY_AFTER_SECONDS = 5;
 
 type BodyOptions = {
@@ -61,8 +66,9 @@ type BodyOptions = {
  */
 function boundBodies(app: App, { bounds, end, count }: BodyOptions): void {
   const { bodyBytes } = bounds;
-  const callers = createFairBudget({ all: bodyBytes, perCaller: bodyBytes / 4 });
-  const unauthenticated = createFairBudget({ all: bodyBytes / 4, perCaller: bodyBytes / 32 });
+  const { account, unauthenticated: others, address } = BODY_SHARES;
+  const callers = createFairBudget({ all: bodyBytes, perCaller: bodyBytes * account });
+  const unauthenticated = createFairBudget({ all: bodyBytes * others, perCaller: bodyBytes * address });
 
   app.addHook('preParsing', (request, reply, payload, done) => {
     const bytes = heldBytes(request);
@@ -126,15 +132,17 @@ function cutBody(
   return true;
 }
 
-const SWEEP_MS = 1000;
+/** Interval at which bodies that arrive are looked at. */
+export const SWEEP_MS = 1000;
 const gathered = new WeakSet<IncomingMessage>();
 
 /** Marks a request whose body stays in its stream until all of it is there: those bytes do not wait for us. */
 export const markGathered = (request: IncomingMessage): void => void gathered.add(request);
 
-/** Within this many sweeps a body must bring its next `MIN_BYTES`, or its end. */
-const MAX_SWEEPS = 10;
-const MIN_BYTES = 1024;
+/** Sweeps within which a body must bring its next `MIN_BYTES`, or its end. */
+export const MAX_SWEEPS = 10;
+/** Bytes that a slow body must bring at a time. */
+export const MIN_BYTES = 1024;
 
 /** A request whose body has not arrived completely. */
 type Open = {

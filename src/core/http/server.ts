@@ -34,7 +34,7 @@ import { validatorCompiler } from './validation.ts';
 export const ONE_AT_A_TIME = faultPoint<typeof oneAtATime>();
 
 /** Maximum size of a body, unless the route sets its own `bodyLimit`. */
-const MAX_BODY_BYTES = 1024 * 1024;
+export const MAX_BODY_BYTES = 1024 * 1024;
 /**
  * Maximum length of path parameters: a client's own message id has up to 255 characters, and escaping can make each one
  * longer.
@@ -46,13 +46,15 @@ const MAX_PARAM_LENGTH = 1024;
  * connection that we are closing, and returns 502. Google's proxies keep connections for 600 seconds, most others for
  * 60 to 120.
  */
-const KEEP_ALIVE_MS = 72_000;
-const KEEP_ALIVE_BEHIND_PROXY_MS = 620_000;
+export const KEEP_ALIVE_MS = 72_000;
+/** Time for which a connection of a proxy (TRUST_PROXY) may wait for its next request. */
+export const KEEP_ALIVE_BEHIND_PROXY_MS = 620_000;
 
 /** An idle connection is closed after this time: its client does not read the response. */
-const IDLE_TIMEOUT_MS = 300_000;
+export const IDLE_TIMEOUT_MS = 300_000;
 
-const NODE_OPTIONS: http.ServerOptions = {
+/** Options of the server, with the limits of the headers and of the time for a request. */
+export const NODE_OPTIONS = {
   // A batch status request has up to 1,000 ids in its URL: 37 KB of UUIDs, more with a client's own ids.
   maxHeaderSize: 128 * 1024,
   requestTimeout: 300_000,
@@ -61,7 +63,7 @@ const NODE_OPTIONS: http.ServerOptions = {
   connectionsCheckingInterval: 5_000,
   // Node itself would respond to a missing Host, without a request id.
   requireHostHeader: false,
-};
+} satisfies http.ServerOptions;
 
 /**
  * Creates a server that does not listen yet: HTTPS with TLS_CERT and TLS_KEY, else HTTP. Throws a StartupError if the

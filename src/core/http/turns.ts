@@ -13,19 +13,19 @@ declare module 'fastify' {
 }
 
 /** Bodies from this size have thousands of recipients, and responses take milliseconds to make. */
-const LARGE_BYTES = 64 * 1024;
+export const LARGE_BYTES = 64 * 1024;
 /** Number of long requests in progress: fewer than there are connections to the database, for the short ones. */
-const LONG = { size: 8, perAccount: 2 };
+export const LONG = { size: 8, perAccount: 2 };
 /**
  * Limits for requests of routes with large responses. One per account: two at a time complete no more of them, and on
  * two cores the p99 of other accounts was 320 ms instead of 110 ms while one account read drafts of 4 MB.
  */
-const LARGE = { size: 4, perAccount: 1 };
+export const LARGE = { size: 4, perAccount: 1 };
 /**
  * Amount that an account may read in responses of over a mebibyte, per ms: 16 MiB/s. PostgreSQL and the loop take 60 ms
  * of two cores for a row of 4 MiB, so an account that reads one after the other would take all of them.
  */
-const LARGEST = { freeBytes: 1024 * 1024, bytesPerMs: 16 * 1024 };
+export const LARGEST = { freeBytes: 1024 * 1024, bytesPerMs: 16 * 1024 };
 
 type Entering = { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly accountId: number };
 /** `enter` waits for the next turn of the same request; it rejects if the client has disconnected. */

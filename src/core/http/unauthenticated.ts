@@ -40,7 +40,7 @@ declare module 'fastify' {
 export const UNAUTHENTICATED_BODY_BYTES = 4096;
 
 /** Failures at one route from one address. All of them may happen in one second. */
-const RATE: Rate = { perMinute: 120, perSecond: 120 };
+export const RATE: Rate = { perMinute: 120, perSecond: 120 };
 
 /**
  * The statuses that count as failures. A 401 that names a limit was counted by that limit, which distinguishes users
@@ -131,9 +131,9 @@ const BEGIN_PER_TURN = 8;
  * Requests that may wait behind the one in progress. Most clients send the next one after a response, a few send ten
  * ahead.
  */
-const MAX_WAITING = 64;
+export const MAX_WAITING = 64;
 /** Floods of an address. Node parses a read of 64 KiB, a thousand requests in 17 ms, before any limit can apply. */
-const FLOODS: Rate = { perMinute: 3, perSecond: 3 };
+export const FLOODS: Rate = { perMinute: 3, perSecond: 3 };
 
 type Exchange = readonly [request: IncomingMessage, response: ServerResponse];
 
