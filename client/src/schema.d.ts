@@ -30046,6 +30046,8 @@ export interface operations {
                         /** @description Marketing messages wait for the hours that the rules of the recipient’s country allow, as with respectCalendar. */
                         respectCalendar: boolean;
                         weeklyCap: number | null;
+                        /** @description Tags of the SMPP parameters that sends may have, such as 0x1400. The operator allows them. */
+                        tlvTags: string[];
                     };
                 };
             };
@@ -30085,6 +30087,8 @@ export interface operations {
                         /** @description Marketing messages wait for the hours that the rules of the recipient’s country allow, as with respectCalendar. */
                         respectCalendar: boolean;
                         weeklyCap: number | null;
+                        /** @description Tags of the SMPP parameters that sends may have, such as 0x1400. The operator allows them. */
+                        tlvTags: string[];
                         /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
