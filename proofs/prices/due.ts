@@ -10,7 +10,7 @@ import type { Whatsapp } from './networks.ts';
 import type { Planned } from './traffic.ts';
 
 /** Messages that the networks took and delivered: SMS by their number, the others by our message id. */
-export type Evidence = { readonly taken: ReadonlySet<string>; readonly delivered: ReadonlySet<string> };
+type Evidence = { readonly taken: ReadonlySet<string>; readonly delivered: ReadonlySet<string> };
 
 /** Reads the ledgers of all networks. */
 export async function collectEvidence(

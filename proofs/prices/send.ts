@@ -16,7 +16,7 @@ const SINGLE_SHARE = 0.2;
 export const MESSAGES = '/api/partner-gateway/v1/messages';
 
 /** The messages by client id that were accepted, and how many requests and messages were not. */
-export type Sent = { readonly ids: Map<string, string>; rejected: number; repeated: number };
+type Sent = { readonly ids: Map<string, string>; rejected: number; repeated: number };
 
 type Request = { readonly messages: readonly Planned[]; readonly send: () => Promise<readonly (string | null)[]> };
 
