@@ -179,7 +179,8 @@ export async function untilSettled(stage: Stage, account: Account) {
   return books;
 }
 
-async function readBalances({ pool }: Stage, { accountId }: Account) {
+/** Reads the balances of an account, and the sums of its ledger by book. */
+export async function readBalances({ pool }: { readonly pool: Pick<Stage['pool'], 'query'> }, { accountId }: Account) {
   const { rows } = await pool.query(
     `WITH side AS (
        SELECT to_book AS book, amount_micros AS micros FROM ledger_entry WHERE account_id = $1

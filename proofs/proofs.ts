@@ -15,6 +15,7 @@ import type { Proof } from './lib/proof.ts';
 import { malformed } from './malformed/index.ts';
 import { money } from './money.ts';
 import { move } from './move/index.ts';
+import { prices, pricesUnknown } from './prices/index.ts';
 import { receipts } from './receipts.ts';
 import { restore } from './restore.ts';
 import { scale } from './scale.ts';
@@ -41,6 +42,8 @@ export const PROOFS: Readonly<Record<string, Proof>> = {
   accept,
   receipts,
   money,
+  prices,
+  'prices --fault unknown': pricesUnknown,
   fallback,
   fair,
   restore,

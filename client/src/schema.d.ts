@@ -17029,6 +17029,7 @@ export interface operations {
                     smsSender?: string | null;
                     smsBody?: string | null;
                     encoding?: ("auto" | "smart" | "strict") | null;
+                    purpose?: ("marketing" | "transactional" | "otp" | "service") | null;
                     rcsAgentId?: string | null;
                     rcsTemplateId?: string | null;
                     rcsTrafficType?: ("AUTHENTICATION" | "TRANSACTION" | "PROMOTION" | "SERVICEREQUEST" | "ACKNOWLEDGEMENT") | null;
@@ -17184,6 +17185,9 @@ export interface operations {
                     smsSender?: string | null;
                     smsBody?: string | null;
                     encoding?: ("auto" | "smart" | "strict") | null;
+                    purpose?: ("marketing" | "transactional" | "otp" | "service") | null;
+                    weeklyCap?: number | null;
+                    scheduledDate?: string | null;
                     rcsAgentId?: string | null;
                     rcsTemplateId?: string | null;
                     rcsTrafficType?: ("AUTHENTICATION" | "TRANSACTION" | "PROMOTION" | "SERVICEREQUEST" | "ACKNOWLEDGEMENT") | null;
@@ -17224,6 +17228,8 @@ export interface operations {
                             /** @description The same number is in another list, or was given again; not in `totalSkipped`. */
                             duplicate: number;
                         };
+                        /** @description Recipients in `total` who are skipped when their turn comes: they have had as many marketing messages within seven days as `weeklyCap` or the account allows. */
+                        overWeeklyCap: number;
                         /** @description In the order of the mode. */
                         channels: {
                             /** @enum {string} */
@@ -17364,6 +17370,7 @@ export interface operations {
                     smsSender?: string | null;
                     smsBody?: string | null;
                     encoding?: ("auto" | "smart" | "strict") | null;
+                    purpose?: ("marketing" | "transactional" | "otp" | "service") | null;
                     rcsAgentId?: string | null;
                     rcsTemplateId?: string | null;
                     rcsTrafficType?: ("AUTHENTICATION" | "TRANSACTION" | "PROMOTION" | "SERVICEREQUEST" | "ACKNOWLEDGEMENT") | null;
@@ -30039,6 +30046,8 @@ export interface operations {
                         /** @description Marketing messages wait for the hours that the rules of the recipient’s country allow, as with respectCalendar. */
                         respectCalendar: boolean;
                         weeklyCap: number | null;
+                        /** @description Tags of the SMPP parameters that sends may have, such as 0x1400. The operator allows them. */
+                        tlvTags: string[];
                     };
                 };
             };
@@ -30078,6 +30087,8 @@ export interface operations {
                         /** @description Marketing messages wait for the hours that the rules of the recipient’s country allow, as with respectCalendar. */
                         respectCalendar: boolean;
                         weeklyCap: number | null;
+                        /** @description Tags of the SMPP parameters that sends may have, such as 0x1400. The operator allows them. */
+                        tlvTags: string[];
                         /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };

@@ -1,3 +1,5 @@
+import { STATUS } from '../../src/core/message-state.ts';
+
 /**
  * Faults as SQL, for what the program leaves to the database: it runs once, before the program starts, in a database
  * that has the whole schema.
@@ -47,6 +49,15 @@ export const READ_THEN_WRITE = `
   ${named(`NEW.available_micros := (current_setting('proof.seen')::json->>NEW.account_id::text)::bigint
     + NEW.available_micros - OLD.available_micros;`)}
   CREATE TRIGGER fault BEFORE UPDATE ON credit_balance FOR EACH ROW EXECUTE FUNCTION fault();`;
+
+/** A person who writes on WhatsApp opens no window, so that what is cheaper in it has its usual price. */
+export const NO_WINDOWS = changing('conversation', 'NEW.window_expires_at := NULL;');
+
+/** The frozen price of a message whose outcome is unknown is not settled by its receipt. */
+export const UNKNOWN_NOT_HELD = changing(
+  'message_state',
+  `IF NEW.status = ${STATUS.UNKNOWN} THEN NEW.credit_held := false; END IF;`,
+);
 
 /** Takes a chunk of another worker at each change of the queue, as if that worker were dead. */
 export const CHUNKS_OF_THE_LIVING = `

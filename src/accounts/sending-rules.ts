@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { NO_SENDING_RULES, type SendingRules, sendingRulesOf } from '../core/actor.ts';
+import { nameOfTag } from '../channels/message-tlvs.ts';
+import { type SendingRules, sendingRulesOf } from '../core/actor.ts';
 import { CHANNELS, type Purpose } from '../core/channels.ts';
 import { as, columns, type Db, exec, maybeOne, sql } from '../core/db/query.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
@@ -31,7 +32,14 @@ const SendingRulesIn = Type.Object({
   respectCalendar: Type.Optional(respectCalendar),
   weeklyCap: Type.Optional(weeklyCap),
 });
-const SendingRulesOut = Type.Object({ purpose, respectCalendar, weeklyCap });
+const SendingRulesOut = Type.Object({
+  purpose,
+  respectCalendar,
+  weeklyCap,
+  tlvTags: Type.Array(Type.String(), {
+    description: 'Tags of the SMPP parameters that sends may have, such as 0x1400. The operator allows them.',
+  }),
+});
 
 const PATH = '/api/partner-gateway/v1/account/sending';
 const tags = ['Account'];
@@ -46,7 +54,7 @@ export function sendingRulesRoutes(app: App, { pool }: PlatformDeps): void {
       summary: 'Get the purpose and the hours of the account’s messages',
       response: { 200: SendingRulesOut },
     },
-    handler: async ({ actor }) => toRulesOut((await findSendingRules(tenant(pool, actor), actor)) ?? NO_SENDING_RULES),
+    handler: async ({ actor }) => toRulesOut(await existing(findSendingRules(tenant(pool, actor), actor))),
   });
 
   app.put(PATH, {
@@ -64,10 +72,18 @@ export function sendingRulesRoutes(app: App, { pool }: PlatformDeps): void {
   });
 }
 
-const toRulesOut = ({ purpose, respectsCalendar, weeklyCap }: SendingRules): Static<typeof SendingRulesOut> => ({
+type StoredRules = SendingRules & { readonly tlvTags: readonly number[] };
+
+const toRulesOut = ({
+  purpose,
+  respectsCalendar,
+  weeklyCap,
+  tlvTags,
+}: StoredRules): Static<typeof SendingRulesOut> => ({
   purpose,
   respectCalendar: respectsCalendar,
   weeklyCap,
+  tlvTags: tlvTags.map(nameOfTag),
 });
 
 /** Changes the rules for the messages of the author's account. Call it in a transaction. Errors: 404. */
@@ -82,18 +98,19 @@ async function changeSendingRules(tx: Db, author: Author, patch: Static<typeof S
   await updateSendingRules(tx, { accountId, ...rules });
   await notifyAccountChange(tx, { accountId });
   await recordAudit(tx, author, { action: 'account.sending', subject: `account:${accountId}`, detail: rules });
-  return toRulesOut(rules);
+  return toRulesOut({ ...rules, tlvTags: current.tlvTags });
 }
 
 const SENDING_RULES = columns({
   defaultPurpose: as<Purpose | null>('default_purpose'),
   respectsCalendar: as<boolean>('respects_calendar'),
   weeklyCap: as<number | null>('weekly_cap'),
+  tlvTags: as<number[]>('tlv_tags'),
 });
 
-async function findSendingRules(db: Db, { accountId }: { accountId: number }): Promise<SendingRules | undefined> {
+async function findSendingRules(db: Db, { accountId }: { accountId: number }): Promise<StoredRules | undefined> {
   const row = await maybeOne(db, sql`SELECT ${SENDING_RULES} FROM account WHERE id = ${accountId}`);
-  return row && sendingRulesOf(row);
+  return row && { ...sendingRulesOf(row), tlvTags: row.tlvTags };
 }
 
 const updateSendingRules = (

@@ -24,7 +24,6 @@ const { pool } = testDatabase();
 
 const NO_REFUSALS = {
   purpose: null,
-  defaultPurpose: null,
   otpAfterStop: false,
   requireOptIn: false,
   hasMarketing: false,

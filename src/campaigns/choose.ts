@@ -1,4 +1,5 @@
 import { bitOf, CHANNEL, type Channel, chargedUnits, isRich, isRoutedBySender } from '../core/channels.ts';
+import { purposeOfCampaign } from '../messages/billing.ts';
 import { findErased } from '../messages/erased.ts';
 import { octetsOf } from '../messages/read-send.ts';
 import { maySmart, smartText } from '../messages/smart-encoding.ts';
@@ -10,7 +11,6 @@ import { countParts } from '../smpp/text.ts';
 import { decodeTlvs, encodeTlvs, type Tlvs } from '../smpp/wire.ts';
 import type { StoredContent } from '../templates/content.ts';
 import { chainOf, FIELDS_OF, isCombined } from './audience.ts';
-import { purposeOf } from './hours.ts';
 import type { Candidate } from './production-store.ts';
 import type { RunningCampaign, Step } from './run.ts';
 
@@ -69,7 +69,7 @@ export function createChooser({ campaign, tables }: Pick<Step, 'campaign' | 'tab
   const channels = chainOf(campaign.sendingMode).map((channel) => ({ channel, bit: bitOf(channel) }));
   const findPrice = createPricing(campaign);
   const findMaxCost = createMaxCost(campaign);
-  const purpose = purposeOf(campaign);
+  const purpose = purposeOfCampaign(campaign);
   const isSmart = campaign.encoding === 'smart';
   const octets = octetsOf(campaign.tlvs);
   const own = octets && decodeTlvs(octets);

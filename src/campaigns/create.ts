@@ -24,7 +24,6 @@ import {
   recipientsSql,
   sumAudience,
 } from './audience.ts';
-import { purposeOf } from './hours.ts';
 import {
   changeSettings,
   changesAudience,
@@ -208,9 +207,7 @@ export async function calculateAudience(tx: Db, actor: Author, { id }: { id: num
     sizeOf(campaign, versions),
   );
   const templates = await findBilledTemplates(tx, { ...campaign, accountId });
-  const { weeklyCap, scheduledAt: at } = campaign;
-  const isCapped = purposeOf(campaign) === 'marketing';
-  const overWeeklyCap = isCapped ? await countOverWeeklyCap(tx, plan, { weeklyCap, at }) : 0;
+  const overWeeklyCap = await countOverWeeklyCap(tx, plan, campaign);
   const whatsappCategory = templates.WHATSAPP?.category ?? null;
   const audience = { ...sums, overWeeklyCap, prices: plan.prices, whatsappCategory };
   const listVersions = campaign.contactListIds.map((list) => versions.find((v) => v.id === list)?.version ?? 0);
@@ -223,13 +220,14 @@ export async function calculateAudience(tx: Db, actor: Author, { id }: { id: num
 
 /**
  * Counts the recipients who have had as many marketing messages as the campaign or the account allows, in the seven days
- * before an instant (null: now): they will be skipped, and cost nothing.
+ * before it is sent (null: now): they will be skipped, and cost nothing. None if it is not marketing.
  */
 export async function countOverWeeklyCap(
   db: Db,
   plan: Plan,
-  { weeklyCap, at }: { readonly weeklyCap: number | null; readonly at: Date | null },
+  { weeklyCap, scheduledAt: at }: Pick<CampaignRow, 'weeklyCap' | 'scheduledAt'>,
 ): Promise<number> {
+  if (plan.refusals.purpose !== 'marketing') return 0;
   const { count } = await one<{ count: number }>(
     db,
     sql`SELECT count(*)::int AS count FROM (${recipientsSql(plan, null)}) AS r
@@ -264,7 +262,7 @@ type Planned = Pick<
   | 'whatsappTemplateId'
   | 'whatsappPhoneNumberId'
 > &
-  Partial<Pick<CampaignRow, 'scheduledAt' | 'encoding' | 'purpose' | 'smsSender' | 'rcsAgentId'>>;
+  Partial<Pick<CampaignRow, 'scheduledAt' | 'encoding' | 'purpose' | 'smsSender' | 'rcsAgentId' | 'rcsTrafficType'>>;
 
 /** Number of recipients that a step creates. It takes some 100 ms with these, so that a pause takes effect quickly. */
 export const RECIPIENTS_PER_STEP = 5000;

@@ -1,9 +1,16 @@
 import { expect, test } from 'vitest';
 import { type CampaignStage, openCampaignStage } from '../../test/support/campaigns/stage.ts';
 import { testDatabase } from '../../test/support/database.ts';
+import { actor, draft, freeOver } from '../../test/support/drafts.ts';
 import { exec, many, sql } from '../core/db/query.ts';
+import type { TrafficType } from '../channels/carrier.ts';
+import { PURPOSES } from '../core/channels.ts';
+import { purposeOfCampaign } from '../messages/billing.ts';
+import { placeOf } from '../messages/calendar.ts';
 import { NO_AREA } from '../messages/calendar-areas.ts';
-import { firstWaitOf, heldAt, limitsOf } from './hours.ts';
+import { prepare } from '../messages/prepare.ts';
+import type { Draft } from '../messages/read-send.ts';
+import { firstWaitOf, heldAt, limitsOf, placeOfRecipient } from './hours.ts';
 import { produceMessages } from './produce.ts';
 import { runStep } from './run.ts';
 
@@ -74,6 +81,7 @@ test('people in the United States get their messages when it is day in their sta
 const timed = {
   purpose: null,
   whatsappCategory: null,
+  trafficType: null,
   respectCalendar: null,
   effectiveQuietHours: null,
   accountPurpose: null,
@@ -91,8 +99,64 @@ test('a campaign respects the calendar if it is marketing by its own word, or th
   expect(laws({ respectCalendar: true })).toBe(true);
   expect(laws({ whatsappCategory: 'marketing' })).toBe(false);
   expect(laws({ whatsappCategory: 'marketing', accountRespectsCalendar: true })).toBe(true);
+  expect(laws({ trafficType: 'PROMOTION', accountRespectsCalendar: true })).toBe(true);
   expect(laws({ accountPurpose: 'marketing', accountRespectsCalendar: true, respectCalendar: false })).toBe(true);
 });
+
+test('a campaign and a single send of the same message have the same purpose, and wait for the same rule', () => {
+  const tables = freeOver(() => [1]);
+  const contents = [
+    { category: null, trafficType: null },
+    { category: 'marketing', trafficType: null },
+    { category: 'utility', trafficType: null },
+    { category: 'authentication', trafficType: null },
+    { category: null, trafficType: 'PROMOTION' },
+    { category: null, trafficType: 'AUTHENTICATION' },
+  ] as const;
+  const all = [null, ...PURPOSES];
+  let waiting = 0;
+  for (const destination of ['+33612345678', '+4520123456', '+12145550100', '+18085550100', '+393331234567'])
+    for (const time of ['2026-11-28T20:00:00Z', '2026-11-29T03:30:00Z', '2026-12-01T15:00:00Z'])
+      for (const { category, trafficType } of contents)
+        for (const purpose of all)
+          for (const accountPurpose of all)
+            for (const [respectCalendar, respectsCalendar] of [
+              [true, false],
+              [false, true],
+              [false, false],
+            ] as const) {
+              const at = new Date(time);
+              const single = prepare(
+                { ...actor(7), sendingRules: { purpose: accountPurpose, respectsCalendar, weeklyCap: null } },
+                draft({ destination, purpose, respectCalendar, ...contentOf(category, trafficType) }),
+                { ...tables, now: () => at },
+                () => null,
+              );
+              if (single.kind === 'refused') throw new Error(single.refusal);
+              const campaign = {
+                ...timed,
+                purpose,
+                accountPurpose,
+                respectCalendar,
+                accountRespectsCalendar: respectsCalendar,
+                whatsappCategory: category,
+                trafficType,
+              };
+              expect(purposeOfCampaign(campaign)).toBe(single.message.purpose);
+              const place = placeOfRecipient(placeOf(destination).country, destination);
+              expect(firstWaitOf(place, campaign, at)).toEqual(single.hold ?? null);
+              if (single.hold) waiting++;
+            }
+  expect(waiting).toBeGreaterThan(100);
+});
+
+function contentOf(category: string | null, trafficType: TrafficType | null): Partial<Draft> {
+  if (trafficType !== null)
+    return { channel: 'RCS', content: { channel: 'RCS', message: { text: 'Hello' }, trafficType } };
+  if (category === null) return {};
+  const template = { category, callingCode: null, message: null, hasPlaceholders: false };
+  return { channel: 'WHATSAPP', content: { channel: 'WHATSAPP', template: '1', values: {} }, template };
+}
 
 test('the audience shows who would wait, how long, and for which rule', () => {
   const places = [

@@ -1,9 +1,8 @@
 import { type Static, Type } from 'typebox';
-import type { Purpose } from '../core/channels.ts';
 import { rowsOf, text } from '../core/db/columns.ts';
 import { type Sql, sql } from '../core/db/query.ts';
 import { DAY_MS, HOUR_MS } from '../core/time.ts';
-import { purposeOfCategory } from '../messages/billing.ts';
+import { type PurposeSources, purposeOfCampaign } from '../messages/billing.ts';
 import {
   type Hold,
   holdOf,
@@ -38,29 +37,21 @@ const FIRST_ZONE_MS = 14 * HOUR_MS;
 export const earliestOf = (time: LocalTime): Date => new Date(localMs(time) - FIRST_ZONE_MS);
 
 /** Facts that decide the hours of a campaign. */
-type Timed = {
-  readonly purpose: Purpose | null;
-  /** The category of its WhatsApp template in lower case; null: it has none. */
-  readonly whatsappCategory: string | null;
+type Timed = PurposeSources & {
   readonly respectCalendar: boolean | null;
   /** The campaign's own quiet hours, or else those of its account. */
   readonly effectiveQuietHours: QuietHours | null;
-  readonly accountPurpose: Purpose | null;
   readonly accountRespectsCalendar: boolean;
   readonly localTime: LocalTime | null;
   readonly confirmedAt: Date | null;
 };
-
-/** Returns the purpose of the messages of a campaign: its own, that of its template, or that of the account. */
-export const purposeOf = ({ purpose, whatsappCategory, accountPurpose }: Timed): Purpose | null =>
-  purpose ?? purposeOfCategory(whatsappCategory) ?? accountPurpose;
 
 /**
  * Returns the limits on the hours of a campaign. One that states that it is marketing respects the calendar by default,
  * and always where the account requires it of all marketing.
  */
 export function limitsOf(campaign: Timed): Limits {
-  const purpose = purposeOf(campaign);
+  const purpose = purposeOfCampaign(campaign);
   const asks = campaign.respectCalendar ?? campaign.purpose === 'marketing';
   const must = campaign.accountRespectsCalendar && purpose === 'marketing';
   return { laws: (asks || must) && isUnderLaws(purpose), quietHours: campaign.effectiveQuietHours };

@@ -47,6 +47,7 @@ const campaign = (more: Partial<CampaignEntry> = {}): CampaignEntry => ({
   handled: 0,
   costMicros: 0,
   whatsappCategory: null,
+  trafficType: null,
   effectiveQuietHours: null,
   accountPurpose: null,
   accountRespectsCalendar: false,

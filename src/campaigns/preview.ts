@@ -38,7 +38,7 @@ import { listListVersions, type Settings } from './store.ts';
 import { type CustomField, type Field, parseText, renderSql, valuesSql } from './texts.ts';
 
 const { sendingMode, smsSender, smsBody, rcsAgentId, rcsTemplateId, rcsTrafficType, ...form } = CampaignIn.properties;
-const { encoding, whatsappPhoneNumberId, whatsappTemplateId, contactListIds } = form;
+const { encoding, purpose, whatsappPhoneNumberId, whatsappTemplateId, contactListIds } = form;
 
 /** Number of recipients that can be shown at a time, and maximum offset into a list. */
 const MAX_SHOWN = 20;
@@ -49,6 +49,7 @@ export const PreviewIn = Type.Object({
   smsSender,
   smsBody,
   encoding,
+  purpose,
   rcsAgentId,
   rcsTemplateId,
   rcsTrafficType,

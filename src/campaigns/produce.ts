@@ -10,7 +10,8 @@ import { followRule } from '../messages/next-channel.ts';
 import { takeWithinCap } from '../messages/weekly-cap.ts';
 import { chainOf, isCombined } from './audience.ts';
 import { type Choice, type Choose, createChooser, findKnownOf, type Obstacle } from './choose.ts';
-import { firstWaitOf, placeOfRecipient, purposeOf } from './hours.ts';
+import { purposeOfCampaign } from '../messages/billing.ts';
+import { firstWaitOf, placeOfRecipient } from './hours.ts';
 import * as db from './production-store.ts';
 import {
   countRecentRecipients,
@@ -106,7 +107,7 @@ async function withinCap(
   { choices, skipped }: Chosen,
 ): Promise<Chosen> {
   const { accountId, weeklyCap: cap } = campaign;
-  if (cap === null || choices.length === 0 || purposeOf(campaign) !== 'marketing') return { choices, skipped };
+  if (cap === null || choices.length === 0 || purposeOfCampaign(campaign) !== 'marketing') return { choices, skipped };
   const wanted = choices.map((choice) => ({ ...choice, accountId, cap }));
   const taken = await takeWithinCap(tx, wanted);
   const over = wanted.flatMap((one): Skipped[] => {
@@ -230,7 +231,7 @@ const toNewMessage = (campaign: RunningCampaign, made: CreatedMessage): NewMessa
     priceMicros: made.priceMicros,
     refundUndelivered: made.refundUndelivered,
     priceCategory: made.channel === 'WHATSAPP' ? campaign.pricedCategory : null,
-    purpose: purposeOf(campaign),
+    purpose: purposeOfCampaign(campaign),
     clientData: null,
     apiKeyId: campaign.apiKeyId,
     userId: campaign.apiKeyId === null ? campaign.userId : null,

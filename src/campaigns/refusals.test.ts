@@ -1,5 +1,5 @@
 import { fc, test as propertyTest } from '@fast-check/vitest';
-import { expect } from 'vitest';
+import { expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { createAccountWithCredit } from '../../test/support/money.ts';
 import { runs } from '../../test/support/runs.ts';
@@ -7,7 +7,9 @@ import { CHANNELS, type Channel, PURPOSES, type Purpose } from '../core/channels
 import { exec, many, plainArray, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { type ConsentPurpose, type ConsentState, changeConsent, createConsentCheck } from '../messages/consent.ts';
-import { isRefusedSql, orUnknown, refusingSql } from './refusals.ts';
+import { insertConnection } from '../routing/connection-store.ts';
+import { insertTemplate } from '../templates/store.ts';
+import { isRefusedSql, loadRefusals, orUnknown, refusingSql } from './refusals.ts';
 
 const { pool } = testDatabase();
 
@@ -85,7 +87,6 @@ propertyTest.prop([world], { numRuns: runs(50) })(
     const refusals = {
       accountId,
       purpose,
-      defaultPurpose: null,
       otpAfterStop,
       requireOptIn,
       hasMarketing: false,
@@ -101,3 +102,30 @@ propertyTest.prop([world], { numRuns: runs(50) })(
     expect(rows).toEqual(expected.map((may) => ({ planned: may, made: may })));
   },
 );
+
+test('a campaign that states no purpose is refused by that of its template or traffic type, and else of the account', async () => {
+  const accountId = await createAccountWithCredit(pool, 0);
+  await exec(pool, sql`UPDATE account SET default_purpose = 'service' WHERE id = ${accountId}`);
+  const named = { name: `meta-${accountId}`, kind: 'whatsapp', sandbox: false, settings: {} } as const;
+  const connectionId = (await insertConnection(pool, named))?.id ?? 0;
+  const made = {
+    language: 'en',
+    headerLink: null,
+    named: false,
+    ownerId: accountId,
+    variables: [],
+    status: 'APPROVED',
+  };
+  const whatsapp = { ...made, channel: 'WHATSAPP', connectionId, content: [{ type: 'BODY', text: 'Hi' }] } as const;
+  await insertTemplate(pool, { ...whatsapp, id: 'w', name: 'w', category: 'MARKETING' });
+  const rcs = { ...made, channel: 'RCS', connectionId: null, content: { text: 'Hi' }, category: '' } as const;
+  await insertTemplate(pool, { ...rcs, id: 'r', name: 'r', trafficType: 'AUTHENTICATION' });
+  const none = { whatsappTemplateId: null, whatsappPhoneNumberId: null, rcsTemplateId: null };
+  const purpose = async (more: object) =>
+    (await loadRefusals(pool, { accountId, campaign: { ...none, ...more } })).purpose;
+  expect(await purpose({})).toBe('service');
+  expect(await purpose({ rcsTemplateId: 'r' })).toBe('otp');
+  expect(await purpose({ rcsTemplateId: 'r', rcsTrafficType: 'PROMOTION' })).toBe('marketing');
+  expect(await purpose({ rcsTemplateId: 'r', whatsappTemplateId: 'w' })).toBe('marketing');
+  expect(await purpose({ purpose: 'transactional', whatsappTemplateId: 'w' })).toBe('transactional');
+});

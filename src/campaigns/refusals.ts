@@ -1,13 +1,20 @@
+import type { TrafficType } from '../channels/carrier.ts';
 import type { Channel, Purpose } from '../core/channels.ts';
 import { as, columns, type Db, one, type RowOf, raw, type Sql, sql } from '../core/db/query.ts';
+import { purposeOfCampaign } from '../messages/billing.ts';
 import { IS_HELD, senderKey } from '../messages/consent.ts';
 import { poolNameOf } from '../routing/sender-rules.ts';
 import { hasMarketing } from '../templates/store.ts';
 
 const RULES = columns({
-  defaultPurpose: as<Purpose | null>('a.default_purpose'),
   otpAfterStop: as<boolean>('coalesce(s.otp_after_stop, false)'),
   requireOptIn: as<boolean>('coalesce(s.require_opt_in, false)'),
+});
+
+const SOURCES = columns({
+  accountPurpose: as<Purpose | null>('a.default_purpose'),
+  whatsappCategory: as<string | null>('lower(w.category)'),
+  templateTraffic: as<TrafficType | null>('t.traffic_type'),
 });
 
 /** The rules and senders by which recipients of a campaign are refused. */
@@ -24,6 +31,8 @@ type Planned = {
   readonly purpose?: Purpose | null;
   readonly smsSender?: string | null;
   readonly rcsAgentId?: string | null;
+  readonly rcsTemplateId: string | null;
+  readonly rcsTrafficType?: TrafficType | null;
   readonly whatsappTemplateId: string | null;
   readonly whatsappPhoneNumberId: string | null;
 };
@@ -33,16 +42,26 @@ export async function loadRefusals(
   db: Db,
   { accountId, campaign }: { accountId: number; campaign: Planned },
 ): Promise<Refusals> {
-  const rules = await one(
+  const { accountPurpose, whatsappCategory, templateTraffic, ...rules } = await one(
     db,
-    sql`SELECT ${RULES} FROM account a LEFT JOIN consent_settings s ON s.account_id = a.id WHERE a.id = ${accountId}`,
+    sql`SELECT ${RULES}, ${SOURCES} FROM account a
+        LEFT JOIN consent_settings s ON s.account_id = a.id
+        LEFT JOIN template w ON w.channel = 'WHATSAPP' AND w.id = ${campaign.whatsappTemplateId}
+        LEFT JOIN template t ON t.channel = 'RCS' AND t.id = ${campaign.rcsTemplateId}
+        WHERE a.id = ${accountId}`,
   );
+  const { purpose = null, rcsTrafficType: trafficType = null } = campaign;
   const { smsSender: SMS, rcsAgentId: RCS, whatsappPhoneNumberId: WHATSAPP } = campaign;
   const senders = { SMS, RCS, WHATSAPP };
   return {
     ...rules,
     accountId,
-    purpose: campaign.purpose ?? rules.defaultPurpose,
+    purpose: purposeOfCampaign({
+      purpose,
+      whatsappCategory,
+      trafficType: trafficType ?? templateTraffic,
+      accountPurpose,
+    }),
     hasMarketing: await hasMarketing(db, { accountId, templateId: campaign.whatsappTemplateId }),
     senderOf(channel) {
       const sender = senders[channel] ?? '';

@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type CampaignApi, openCampaignApi } from '../../test/support/campaigns/api.ts';
 import { exec, many, one, sql } from '../core/db/query.ts';
+import { transaction } from '../core/db/transaction.ts';
+import { DAY_MS } from '../core/time.ts';
+import { changeConsent } from '../messages/consent.ts';
+import { insertPrice } from '../money/prices.ts';
 import type { NewAccount } from '../operate/account-commands.ts';
 import { insertTemplate } from '../templates/store.ts';
 
@@ -55,6 +59,68 @@ test('the review gives the figures of the audience, for numbers and for lists, a
     });
     await call('DELETE', `/campaigns/${id}`);
   }
+});
+
+test('purpose, weekly cap and date decide in the review, the preview and the goal alike', async () => {
+  const { accountId } = account;
+  const [tired, stopped, other] = ['+393331000011', '+393331000012', '+393331000013'];
+  await transaction(api.pool, (tx) =>
+    changeConsent(tx, [
+      {
+        accountId,
+        phoneNumber: stopped,
+        channel: 'SMS',
+        purpose: 'marketing',
+        sender: '*',
+        state: 'OPTED_OUT',
+        source: 'API',
+        since: null,
+        proof: null,
+      },
+    ]),
+  );
+  await exec(
+    api.pool,
+    sql`INSERT INTO marketing_week (account_id, person, sent_at, last_at, cap, taken)
+        VALUES (${accountId}, person_of(${tired}), ARRAY[now()], now(), 9, 1)`,
+  );
+  const later = new Date(Date.now() + 8 * DAY_MS).toISOString();
+  await insertPrice(api.pool, {
+    accountId,
+    channel: 'SMS',
+    prefix: '39333',
+    unitMicros: 90_000,
+    refundUndelivered: false,
+    validFrom: new Date(Date.now() + 7 * DAY_MS),
+  });
+  const destinations = [tired, stopped, other];
+  const seen: unknown[] = [];
+  for (const more of [
+    { purpose: 'marketing', weeklyCap: 1 },
+    { purpose: 'transactional', weeklyCap: 1 },
+    { purpose: 'marketing', weeklyCap: 2 },
+    { purpose: 'marketing', weeklyCap: 1, scheduledDate: later },
+  ]) {
+    const reviewed = await review({ ...SMS, destinations, ...more });
+    const { id } = (await call('POST', '/campaigns', { ...SMS, destinations, ...more, name: 'C' })).body;
+    const goal = (await call('POST', `/campaigns/${id}/calculateGoal`)).body;
+    const { weeklyCap: _cap, scheduledDate: _date, ...shown } = { scheduledDate: null, ...more };
+    const preview = (await call('POST', '/campaigns/preview', { ...SMS, destinations, ...shown })).body;
+    expect([reviewed.total, reviewed.skipped, reviewed.overWeeklyCap, reviewed.maxPrice]).toEqual([
+      goal.totalDestinations,
+      goal.skipped,
+      goal.overWeeklyCap,
+      goal.estimatedCost,
+    ]);
+    const skips = preview.data.filter(({ skip }: { skip: string | null }) => skip !== null).length;
+    seen.push([reviewed.total, skips, reviewed.overWeeklyCap, reviewed.maxPrice]);
+  }
+  expect(seen).toEqual([
+    [2, 1, 1, 0.07],
+    [3, 0, 0, 0.105],
+    [2, 1, 0, 0.07],
+    [2, 1, 0, 0.18],
+  ]);
 });
 
 test('every channel of a mode has its reachable people and its price, also the one that is not the dearest', async () => {

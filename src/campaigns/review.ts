@@ -15,6 +15,7 @@ import { BULK_SHARE, listLimitUses } from '../routing/messaging-limits.ts';
 import { DAY_MS } from '../core/time.ts';
 import { type AudienceRow, chainOf, listAudienceRows, sumAudience } from './audience.ts';
 import { checkSettings, checkTemplates, readNewSettings, toSkipped } from './campaign.ts';
+import { countOverWeeklyCap } from './create.ts';
 import { PreviewIn, planUnsaved } from './preview.ts';
 import { CampaignIn, Skipped } from './schema.ts';
 
@@ -25,6 +26,9 @@ export const ReviewIn = Type.Object({
   smsSender,
   smsBody,
   encoding: more.encoding,
+  purpose: more.purpose,
+  weeklyCap: CampaignIn.properties.weeklyCap,
+  scheduledDate: CampaignIn.properties.scheduledDate,
   rcsAgentId,
   rcsTemplateId,
   rcsTrafficType,
@@ -41,6 +45,10 @@ const ReviewOut = Type.Object({
   total: count('Distinct recipients to whom something would be sent.'),
   totalSkipped: count('Recipients to whom nothing would be sent.'),
   skipped: Skipped,
+  overWeeklyCap: count(
+    'Recipients in `total` who are skipped when their turn comes: they have had as many marketing messages within seven ' +
+      'days as `weeklyCap` or the account allows.',
+  ),
   channels: Type.Array(
     Type.Object({
       channel: channelName(),
@@ -219,6 +227,7 @@ async function reviewCampaign(
     total: audience.total,
     totalSkipped: audience.skippedTotal,
     skipped: toSkipped(audience.skipped),
+    overWeeklyCap: await countOverWeeklyCap(tx, plan, settings),
     channels: channels.map(({ expectedMicros, allMicros, ...each }) => ({
       ...each,
       deliveryRate: rates[each.channel] ?? null,

@@ -29,7 +29,7 @@ import type { FactData } from '../webhooks/fact-types.ts';
 import { publishFacts } from '../webhooks/outbox.ts';
 import type { SendingMode } from './audience.ts';
 import type { LocalTime } from './hours.ts';
-import { CAMPAIGN, type CampaignStatus, type Fallback, statusAllows, UNFINISHED } from './store.ts';
+import { CAMPAIGN, type CampaignStatus, type Fallback, statusAllows, trafficTypeSql, UNFINISHED } from './store.ts';
 
 type StepScope = Pick<Step, 'tx' | 'job' | 'campaign'>;
 
@@ -213,6 +213,7 @@ const RUNNING_CAMPAIGN = columns({
   whatsappCategory: as<string | null>(
     "(SELECT lower(t.category) FROM template t WHERE t.channel = 'WHATSAPP' AND t.id = c.whatsapp_template_id)",
   ),
+  trafficType: as<TrafficType | null>(trafficTypeSql('c')),
   fallback: as<Fallback>('c.fallback'),
   /** The campaign's own quiet hours, or else those of its account. */
   effectiveQuietHours: as<QuietHours | null>('coalesce(c.quiet_hours, p.quiet_hours)'),

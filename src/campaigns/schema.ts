@@ -88,7 +88,7 @@ const settings = {
   quietHours: optional(Hours),
   purpose: optional(
     purposeSchema(
-      'By default that of the WhatsApp template, then that of the account. Routes and the calendar go by it.',
+      'By default that of the WhatsApp template, of the traffic type on RCS, or of the account. Routes and the calendar go by it.',
     ),
   ),
   respectCalendar: optional(
@@ -179,7 +179,7 @@ export const CampaignOut = Type.Object({
   readyToSend: Type.Boolean(),
   fallback: Fallback,
   quietHours: orNull(Hours),
-  purpose: orNull(purposeSchema('Null: that of the WhatsApp template, or of the account.')),
+  purpose: orNull(purposeSchema('Null: that of the WhatsApp template, of the traffic type on RCS, or of the account.')),
   respectCalendar: orNull(Type.Boolean({ description: 'Null: if `purpose` is marketing.' })),
   localTime: orNull(LocalTimeIn),
   weeklyCap: orNull(Type.Integer()),

@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
 import { openCampaignStage } from '../../test/support/campaigns/stage.ts';
 import { testDatabase } from '../../test/support/database.ts';
+import { actor, draft, freeOver } from '../../test/support/drafts.ts';
 import { many, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
+import { prepare } from '../messages/prepare.ts';
 import { ANY_FORM } from '../routing/sender-rule-store.ts';
 import { addPool, addPoolNumber, createSenderRules, pickNumber, setSenderRule } from '../routing/sender-rules.ts';
 
@@ -19,7 +21,7 @@ const sentBy = (campaignId: number): Promise<Sent[]> =>
     sql`SELECT destination, sender, asked_sender AS asked FROM message WHERE campaign_id = ${campaignId} ORDER BY destination`,
   );
 
-test('a campaign keeps, replaces or may not use its sender by country, and each recipient keeps a number of the pool', async () => {
+test('a campaign keeps, replaces or may not use its sender by country, as a single send does, and each recipient keeps a number of the pool', async () => {
   const rules = createSenderRules(pool);
   const id = await transaction(pool, async (tx) => {
     const common = { ...ANY_FORM, registeredOnly: false, by: 'Ada' };
@@ -44,6 +46,14 @@ test('a campaign keeps, replaces or may not use its sender by country, and each 
       sql`SELECT skip_reason AS reason FROM campaign_recipient WHERE campaign_id = ${first} AND destination = '+6591234567'`,
     ),
   ).toEqual([{ reason: 'sender_not_allowed' }]);
+
+  const single = (destination: string) => {
+    const tables = { ...freeOver(() => [1]), senderRules: rules };
+    const verdict = prepare(actor(stage.accountId), draft({ destination, sender: asked ?? '' }), tables, () => null);
+    return verdict.kind === 'refused' ? verdict.refusal : verdict.message.sender;
+  };
+  expect(sent.map(({ destination }) => single(destination))).toEqual(sent.map(({ sender }) => sender));
+  expect(single('+6591234567')).toBe('sender_not_allowed');
 
   const moved = AMERICANS.filter((to) => pickNumber([...POOL, JOINED], to) === JOINED);
   expect(await transaction(pool, (tx) => addPoolNumber(tx, { id, number: JOINED, by: 'Ada' }))).toEqual({

@@ -105,7 +105,7 @@ const SETTINGS = {
   readyToSend: as<boolean>('k.ready_to_send'),
   fallback: as<Fallback>('k.fallback'),
   quietHours: as<QuietHours | null>('k.quiet_hours'),
-  /** Null: that of its WhatsApp template, or of the account. */
+  /** Null: that of its WhatsApp template, of the traffic type on RCS, or of the account. */
   purpose: as<Purpose | null>('k.purpose'),
   /** Null: if its purpose is marketing. */
   respectCalendar: as<boolean | null>('k.respect_calendar'),
@@ -118,6 +118,10 @@ const SETTINGS = {
   /** The maximum number of recipients per second; null: no limit. */
   rate: as<number | null>('k.rate'),
 };
+
+/** The traffic type of the messages of a campaign on RCS: its own, or that of its template. */
+export const trafficTypeSql = (campaign: 'c' | 'k'): string => `coalesce(${campaign}.rcs_traffic_type,
+  (SELECT t.traffic_type FROM template t WHERE t.channel = 'RCS' AND t.id = ${campaign}.rcs_template_id))`;
 
 const AUDIENCE_IS_FRESH = sql`(k.audience_version IS NOT DISTINCT FROM k.version AND k.audience_list_versions IS NOT DISTINCT FROM ARRAY(
   SELECT l.version FROM unnest(k.contact_list_ids) WITH ORDINALITY AS u (id, place)
@@ -170,6 +174,7 @@ export const CAMPAIGN_ENTRY = columns({
   currency: as<string>('b.currency'),
   /** The category of its WhatsApp template when the audience was calculated. */
   whatsappCategory: as<string | null>("k.audience ->> 'whatsappCategory'"),
+  trafficType: as<TrafficType | null>(trafficTypeSql('k')),
   effectiveQuietHours: as<QuietHours | null>('coalesce(k.quiet_hours, p.quiet_hours)'),
   accountPurpose: as<Purpose | null>('a.default_purpose'),
   accountRespectsCalendar: as<boolean>('a.respects_calendar'),

@@ -246,7 +246,13 @@ const toContent = (campaign: Settings, recipient: Sent, channel: Channel) => ({
   content: contentOf(campaign, channel, recipient),
 });
 
-const { contactListIds: _lists, destinations: _numbers, ...content } = ReviewIn.properties;
+const {
+  contactListIds: _lists,
+  destinations: _numbers,
+  weeklyCap: _cap,
+  scheduledDate: _date,
+  ...content
+} = ReviewIn.properties;
 
 const PhoneTestIn = Type.Object({
   ...content,

@@ -44,8 +44,30 @@ const PURPOSE_OF_TRAFFIC: Readonly<Record<TrafficType, Purpose>> = {
 };
 
 /** Returns the purpose of a category of WhatsApp templates, in lower case; null if there is none. */
-export const purposeOfCategory = (category: string | null | undefined): Purpose | null =>
+const purposeOfCategory = (category: string | null | undefined): Purpose | null =>
   PURPOSE_OF_CATEGORY[category ?? ''] ?? null;
+
+const purposeOfTraffic = (trafficType: TrafficType | null | undefined): Purpose | null =>
+  trafficType ? PURPOSE_OF_TRAFFIC[trafficType] : null;
+
+/** What may state the purpose of the messages of a campaign, in this order. */
+export type PurposeSources = {
+  readonly purpose: Purpose | null;
+  /** The category of its WhatsApp template in lower case; null: it has none. */
+  readonly whatsappCategory: string | null;
+  /** The traffic type on RCS: its own, or that of its template. */
+  readonly trafficType: TrafficType | null;
+  readonly accountPurpose: Purpose | null;
+};
+
+/** Returns the purpose of the messages of a campaign, on all its channels; null: none is stated. */
+export const purposeOfCampaign = ({
+  purpose,
+  whatsappCategory,
+  trafficType,
+  accountPurpose,
+}: PurposeSources): Purpose | null =>
+  purpose ?? purposeOfCategory(whatsappCategory) ?? purposeOfTraffic(trafficType) ?? accountPurpose;
 
 /** Returns the purpose that the network takes a message for; null if its content does not tell. */
 export function purposeOfContent(
@@ -53,7 +75,7 @@ export function purposeOfContent(
   template: BilledTemplate | null | undefined,
 ): Purpose | null {
   if (!content) return null;
-  if (content.channel === 'RCS') return content.trafficType ? PURPOSE_OF_TRAFFIC[content.trafficType] : null;
+  if (content.channel === 'RCS') return purposeOfTraffic(content.trafficType);
   if ('marketing' in content) return 'marketing';
   return purposeOfCategory(template?.category);
 }

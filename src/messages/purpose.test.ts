@@ -2,6 +2,7 @@ import { afterAll, expect, test } from 'vitest';
 import { actor, draft, freeOver } from '../../test/support/drafts.ts';
 import { openRoutes } from '../../test/support/http/routes.ts';
 import { sendingRulesRoutes } from '../accounts/sending-rules.ts';
+import { exec, sql } from '../core/db/query.ts';
 import type { SendingRules } from '../core/actor.ts';
 import { prepare } from './prepare.ts';
 import type { Draft } from './read-send.ts';
@@ -63,10 +64,12 @@ const { newAccount, ...routes } = await openRoutes([sendingRulesRoutes]);
 afterAll(() => routes[Symbol.asyncDispose]());
 
 test('an admin sets the purpose and the calendar of the account, field by field', async () => {
-  const { apiKey } = await newAccount();
+  const { apiKey, accountId } = await newAccount();
   const call = async (method: 'GET' | 'PUT', body?: object) =>
     (await routes.call(method, '/account/sending', body, apiKey)).body;
-  expect(await call('GET')).toMatchObject({ purpose: null, respectCalendar: false });
+  expect(await call('GET')).toEqual({ purpose: null, respectCalendar: false, weeklyCap: null, tlvTags: [] });
+  await exec(routes.pool, sql`UPDATE account SET tlv_tags = '{5120}' WHERE id = ${accountId}`);
+  expect(await call('GET')).toMatchObject({ tlvTags: ['0x1400'] });
   expect(await call('PUT', { purpose: 'marketing' })).toMatchObject({ purpose: 'marketing', respectCalendar: false });
   expect(await call('PUT', { respectCalendar: true })).toMatchObject({ purpose: 'marketing', respectCalendar: true });
   expect(await call('PUT', { purpose: null })).toMatchObject({ purpose: null, respectCalendar: true });

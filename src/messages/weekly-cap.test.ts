@@ -117,6 +117,8 @@ test('campaigns skip people who have had enough, by the lower cap of campaign an
   if (!campaign) throw new Error('the campaign is gone');
   const plan = await loadPlan(pool, { accountId, campaign });
   const over = (weeklyCap: number | null, days: number) =>
-    countOverWeeklyCap(pool, plan, { weeklyCap, at: new Date(Date.now() + days * DAY_MS) });
+    countOverWeeklyCap(pool, plan, { weeklyCap, scheduledAt: new Date(Date.now() + days * DAY_MS) });
   expect([await over(null, 0), await over(9, 0), await over(null, 8)]).toEqual([2, 2, 0]);
+  const other = await loadPlan(pool, { accountId, campaign: { ...campaign, purpose: 'transactional' } });
+  expect(await countOverWeeklyCap(pool, other, { weeklyCap: 1, scheduledAt: null })).toBe(0);
 });

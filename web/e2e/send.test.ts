@@ -1,5 +1,8 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { operatorAuthor } from '../../src/accounts/audit.ts';
+import { transaction } from '../../src/core/db/transaction.ts';
+import { changeTlvTags } from '../../src/routing/account-tlvs.ts';
 import { checkPage, testAtNight } from './check-page.ts';
 import { openSite, type Site } from './harness.ts';
 
@@ -84,6 +87,30 @@ test('a rejected message says why, and the next attempt clears the reason', asyn
   await page.getByRole('button', { name: 'Send', exact: true }).click();
   await sentList(page).getByText('Delivered').waitFor();
   await page.getByText('Message not sent').waitFor({ state: 'detached' });
+  expect(watch.problems()).toEqual([]);
+});
+
+test('parameters of SMPP have a field only where the operator allows some, and a wrong one is shown there', async () => {
+  const { page, watch } = await site.signIn();
+  const rules = page.waitForResponse((response) => response.url().endsWith('/account/sending'));
+  await open(page);
+  await (await rules).finished();
+  await page.getByLabel('SMS sender').fill('Acme');
+  expect(await page.getByLabel('SMPP parameters').count()).toBe(0);
+
+  const { pool, account } = site.program;
+  await transaction(pool, (tx) => changeTlvTags(tx, operatorAuthor(account.accountId, 'Ada'), ['0x1400']));
+  await open(page, '?to=%2B393335550106');
+  await page.getByText('Allowed: 0x1400').waitFor();
+  await page.getByLabel('SMS sender').fill('Acme');
+  await page.getByRole('textbox', { name: 'Text', exact: true }).fill('Hello');
+  await page.getByLabel('SMPP parameters').fill('0x14=1');
+  watch.expect('400');
+  await page.getByRole('button', { name: 'Send', exact: true }).click();
+  await page.getByText('must be a tag such as 0x1400').waitFor();
+  await page.getByLabel('SMPP parameters').fill('0x1400=1101');
+  await page.getByRole('button', { name: 'Send', exact: true }).click();
+  await sentList(page).getByText('Delivered').waitFor();
   expect(watch.problems()).toEqual([]);
 });
 

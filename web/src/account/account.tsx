@@ -23,12 +23,6 @@ export const policyQuery = queryOptions({
 });
 export type Policy = Awaited<ReturnType<NonNullable<(typeof policyQuery)['queryFn']>>>;
 
-export const sendingQuery = queryOptions({
-  queryKey: ['account', 'sending'],
-  queryFn: ({ signal }) => ok(api.GET(`${PG}/account/sending`, { signal })),
-});
-export type Sending = Awaited<ReturnType<NonNullable<(typeof sendingQuery)['queryFn']>>>;
-
 export const numberRulesQuery = queryOptions({
   queryKey: ['account', 'rules-of-numbers'],
   queryFn: ({ signal }) => ok(api.GET(`${PG}/account/numbers`, { signal })),

@@ -3,12 +3,13 @@ import { useForm } from '@mantine/form';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
+import { type Sending, sendingQuery } from '../api/data.ts';
 import { api, ok } from '../api/send.ts';
 import type { Need } from '../api/session.ts';
 import { GuardedButton, useDisabledReason } from '../ui/actions.tsx';
 import { ErrorState, PageFrame, Section, TableSkeleton } from '../ui/parts.tsx';
 import { PURPOSES, usePurposes } from '../ui/values.tsx';
-import { PG, type Policy, policyQuery, type Sending, sendingQuery } from './account.tsx';
+import { PG, type Policy, policyQuery } from './account.tsx';
 
 const NEED: Need = { scope: 'keys', write: true };
 

@@ -120,3 +120,10 @@ export function forgetDrafts(): void {
 /** The date in ISO 8601; not every browser's `Date` parses the specification's format. */
 export const toIso = (scheduledDate: string): string =>
   scheduledDate.replace(' ', 'T').replace(/([+-]\d{2})(\d{2})$/, '$1:$2');
+
+/** What the account has set for its messages, and the parameters of SMPP that they may have. */
+export const sendingQuery = queryOptions({
+  queryKey: ['account', 'sending'],
+  queryFn: ({ signal }) => ok(api.GET('/api/partner-gateway/v1/account/sending', { signal })),
+});
+export type Sending = Awaited<ReturnType<NonNullable<(typeof sendingQuery)['queryFn']>>>;

@@ -392,7 +392,7 @@ function PlannedGoal({ campaign }: { readonly campaign: Campaign }) {
               !isEditable(campaign) && { note: <Countdown to={toIso(scheduledDate)} ended={t('planned.starting')} /> })}
           />
         </SimpleGrid>
-        {isCounted && <SkipReasons skipped={campaign.skipped} />}
+        {isCounted && <SkipReasons skipped={campaign.skipped} overWeeklyCap={campaign.overWeeklyCap} />}
         {isEditable(campaign) && (
           <Group justify="space-between">
             <Text size="sm" c="dimmed">
@@ -411,11 +411,15 @@ function PlannedGoal({ campaign }: { readonly campaign: Campaign }) {
 const REASONS = ['invalid', 'unsupported', 'optedOut', 'text', 'noRoute', 'noPrice', 'duplicate'] as const;
 
 /** The reasons for skipped recipients, with counts; reasons without recipients are omitted. */
-function SkipReasons({ skipped }: Pick<Campaign, 'skipped'>) {
+function SkipReasons({
+  skipped,
+  overWeeklyCap = 0,
+}: Pick<Campaign, 'skipped'> & Partial<Pick<Campaign, 'overWeeklyCap'>>) {
   const { t } = useTranslation('campaigns');
   const format = useFormat();
   const found = REASONS.filter((reason) => (skipped?.[reason] ?? 0) > 0);
-  if (found.length === 0) return null;
+  const over = overWeeklyCap ?? 0;
+  if (found.length === 0 && over === 0) return null;
   return (
     <Group gap="xs">
       <Text size="sm" c="dimmed">
@@ -426,6 +430,11 @@ function SkipReasons({ skipped }: Pick<Campaign, 'skipped'>) {
           {t(`skipped.${reason}`, { count: skipped?.[reason], shown: format.number(skipped?.[reason] ?? 0) })}
         </StatusBadge>
       ))}
+      {over > 0 && (
+        <StatusBadge tone="warning">
+          {t('skipped.overWeeklyCap', { count: over, shown: format.number(over) })}
+        </StatusBadge>
+      )}
     </Group>
   );
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { contentOf, newDraft, toBody } from './draft.ts';
+import { contentOf, newDraft, toBody, toReview } from './draft.ts';
 
 test('the preview is asked about the traffic type of modes with RCS, as it will be saved', () => {
   const draft = { ...newDraft(['RCS', 'SMS']), rcsTrafficType: 'PROMOTION' as const };
@@ -10,6 +10,14 @@ test('the preview is asked about the traffic type of modes with RCS, as it will 
     expect(contentOf({ ...draft, sendingMode })).toMatchObject({ rcsTrafficType });
     expect(toBody({ ...draft, sendingMode }, false)).toMatchObject({ rcsTrafficType });
   }
+});
+
+test('a review is asked about purpose, cap and time as they will be saved, but not about a time that has passed', () => {
+  const draft = { ...newDraft(['SMS']), purpose: 'marketing', weeklyCap: 2, when: 'later', zone: 'UTC' } as const;
+  const reviewAt = (wallTime: string) => toReview({ ...draft, wallTime }, new Date('2027-01-31T10:00:00Z'));
+  const { purpose, weeklyCap, scheduledDate } = toBody({ ...draft, wallTime: '2027-02-01T09:00' }, false);
+  expect(reviewAt('2027-02-01T09:00')).toMatchObject({ purpose, weeklyCap, scheduledDate });
+  expect(reviewAt('2027-01-31T09:00')).toMatchObject({ purpose: 'marketing', scheduledDate: null });
 });
 
 test('the longest wait for a carrier is left out where the default holds, and where there is one channel', () => {

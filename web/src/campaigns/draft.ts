@@ -186,6 +186,7 @@ export function contentOf(draft: Draft) {
     whatsappPhoneNumberId: on('WHATSAPP', draft.whatsappPhoneNumberId),
     whatsappTemplateId: on('WHATSAPP', draft.whatsappTemplateId),
     encoding: chain.includes('SMS') && draft.encoding !== 'auto' ? draft.encoding : null,
+    purpose: draft.purpose || null,
     contactListIds: recipients === 'lists' ? contactListIds : [],
     destinations: recipients === 'numbers' ? numbersIn(destinations) : [],
   };
@@ -211,11 +212,19 @@ export function toBody(draft: Draft, readyToSend: boolean): CampaignIn {
     scheduledDate: scheduledAt(draft)?.toISOString() ?? null,
     fallback: fallbackOf(draft),
     quietHours: quietHoursOf(draft),
-    purpose: draft.purpose || null,
     respectCalendar: draft.respectCalendar,
     localTime: draft.when === 'local' ? { at: draft.wallTime, passed: draft.passed } : null,
-    weeklyCap: draft.weeklyCap === '' ? null : draft.weeklyCap,
+    weeklyCap: weeklyCapOf(draft),
   };
+}
+
+const weeklyCapOf = ({ weeklyCap }: Draft): number | null => (weeklyCap === '' ? null : weeklyCap);
+
+/** The request body for a review: with what decides prices and who is left out, and without a time that has passed. */
+export function toReview(draft: Draft, now: Date) {
+  const at = scheduledAt(draft);
+  const scheduledDate = at !== null && at > now ? at.toISOString() : null;
+  return { ...contentOf(draft), weeklyCap: weeklyCapOf(draft), scheduledDate };
 }
 
 const trafficTypeOf = ({ sendingMode, rcsTrafficType }: Draft): TrafficType | null =>

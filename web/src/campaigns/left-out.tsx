@@ -26,6 +26,7 @@ import {
   type StepId,
   scheduledAt,
   toBody,
+  toReview,
 } from './draft.ts';
 import { Pager, type Sample } from './preview.tsx';
 import type { EditorState } from './use-editor.ts';
@@ -44,11 +45,17 @@ type Reason = keyof typeof REASONS;
 const isReason = (word: string): word is Reason => word in REASONS;
 
 /** Excluded people by reason, each with a list of them. */
-export function LeftOut({ review: { skipped }, draft }: { readonly review: Review; readonly draft: Draft }) {
+export function LeftOut({
+  review: { skipped, overWeeklyCap },
+  draft,
+}: {
+  readonly review: Review;
+  readonly draft: Draft;
+}) {
   const { t } = useTranslation('campaigns');
   const format = useFormat();
   const found = Object.entries(skipped).filter(([, count]) => count > 0);
-  if (found.length === 0) return null;
+  if (found.length === 0 && overWeeklyCap === 0) return null;
   return (
     <Stack gap="xs">
       <Text size="sm" fw={500}>
@@ -76,6 +83,13 @@ export function LeftOut({ review: { skipped }, draft }: { readonly review: Revie
             )}
           </li>
         ))}
+        {overWeeklyCap > 0 && (
+          <li className={lists.list}>
+            <Text size="sm">
+              {t('skipped.overWeeklyCap', { count: overWeeklyCap, shown: format.number(overWeeklyCap) })}
+            </Text>
+          </li>
+        )}
       </ul>
     </Stack>
   );
@@ -316,7 +330,7 @@ function GoToStep({ fault, goTo }: { readonly fault: FieldFault; readonly goTo: 
   );
 }
 
-const reviewContent = (body: ReturnType<typeof contentOf>, signal: AbortSignal) =>
+const reviewContent = (body: ReturnType<typeof toReview>, signal: AbortSignal) =>
   ok(api.POST(`${CAMPAIGNS}/preview/review`, { body, signal }));
 
 export type Review = Awaited<ReturnType<typeof reviewContent>>;
@@ -324,10 +338,10 @@ export type ChannelPlan = Review['channels'][number];
 
 /** Recipients and cost of the draft, counted for all recipients. Nothing is stored. */
 export function useReview(draft: Draft) {
-  const content = contentOf(draft);
+  const body = toReview(draft, new Date());
   return useQuery({
-    queryKey: ['campaign-review', JSON.stringify(content)],
-    queryFn: ({ signal }) => reviewContent(content, signal),
+    queryKey: ['campaign-review', JSON.stringify(body)],
+    queryFn: ({ signal }) => reviewContent(body, signal),
     placeholderData: keepPreviousData,
   });
 }

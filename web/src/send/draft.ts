@@ -42,6 +42,8 @@ export type Draft = {
   picture: Picture | null;
   /** Suggested replies, one per line. */
   replies: string;
+  /** Parameters of SMPP, one per line: TAG=VALUE or TAG:TYPE=VALUE. */
+  tlvs: string;
   purpose: Purpose;
   respectCalendar: boolean;
   simulation: boolean;
@@ -64,6 +66,7 @@ export const emptyDraft = (destination: string, words = ''): Draft => ({
   replies: '',
   WHATSAPP: { ...NETWORK, kind: 'template' },
   RCS: { ...NETWORK, kind: 'text' },
+  tlvs: '',
   purpose: '',
   respectCalendar: false,
   simulation: false,
@@ -82,6 +85,21 @@ export const repliesOf = ({ replies }: Pick<Draft, 'replies'>): readonly string[
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '');
+
+const TLV_TYPES = ['cstring', 'octets', 'int8', 'int16', 'int32'] as const;
+
+/** The parameters of SMPP as the API takes them; a line in another form is one with a tag that the API rejects. */
+export const tlvsOf = ({ tlvs }: Pick<Draft, 'tlvs'>) =>
+  tlvs
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .map((line) => {
+      const [, tag = line, named, value = ''] = /^([^:=]+)(?::([a-z0-9]+))?=(.*)$/.exec(line) ?? [];
+      if (named === undefined) return { tag, value };
+      const type = TLV_TYPES.find((one) => one === named);
+      return type === undefined ? { tag: line, value } : { tag, type, value };
+    });
 
 /** Returns true if the text is written in the form's text field. */
 export const hasText = (channel: Channel, draft: Draft): boolean =>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Draft, emptyDraft } from './draft.ts';
+import { type Draft, emptyDraft, tlvsOf } from './draft.ts';
 import { groupFaults, missingOf, placeOf } from './faults.tsx';
 
 const draft = (more: Partial<Draft>): Draft => ({ ...emptyDraft('+393331234567'), ...more });
@@ -22,6 +22,16 @@ test('errors of one field are joined, and those without a field are kept apart',
     { field: 'scheduledDate', message: 'c' },
   ];
   expect(groupFaults('RCS', faults)).toEqual({ errors: { text: 'a; b' }, others: [faults[2]] });
+});
+
+test('parameters of SMPP are sent as they are written, and a line in another form as a tag that the API rejects', () => {
+  expect(tlvsOf({ tlvs: '0x1400=11012=7\n\n 0x1401:octets=00ff \n0x1402' })).toEqual([
+    { tag: '0x1400', value: '11012=7' },
+    { tag: '0x1401', type: 'octets', value: '00ff' },
+    { tag: '0x1402', value: '' },
+  ]);
+  expect(tlvsOf({ tlvs: '0x1400:date=1' })).toEqual([{ tag: '0x1400:date=1', value: '1' }]);
+  expect(placeOf('SMS', 'tlvs[0].tag')).toBe('tlvs');
 });
 
 describe('what is missing', () => {

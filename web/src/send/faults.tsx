@@ -18,6 +18,7 @@ import {
   type NetworkDraft,
   numberOf,
   repliesOf,
+  tlvsOf,
 } from './draft.ts';
 
 /** The form field for each API field. The first match applies, so longer paths come before shorter ones. */
@@ -27,6 +28,7 @@ const PLACES: Readonly<Record<Channel, readonly (readonly [field: string, place:
     ['sender', 'smsSender'],
     ['body', 'text'],
     ['text', 'text'],
+    ['tlvs', 'tlvs'],
   ],
   WHATSAPP: [
     ['destination', 'destination'],
@@ -270,6 +272,7 @@ const smsOf = (draft: Draft): SmsBody => ({
   sender: draft.smsSender.trim(),
   body: draft.text,
   simulation: draft.simulation,
+  ...(draft.tlvs.trim() !== '' && { tlvs: tlvsOf(draft) }),
   ...purposeOf(draft),
 });
 

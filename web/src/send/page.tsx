@@ -22,6 +22,7 @@ import { BookUser, Send } from 'lucide-react';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
+import { sendingQuery } from '../api/data.ts';
 import { type Network, senderQuery, templateQuery } from '../api/networks.ts';
 import { useProblemText } from '../api/passkey.ts';
 import { ApiError } from '../api/send.ts';
@@ -30,6 +31,7 @@ import { GuardedButton } from '../ui/actions.tsx';
 import { ContactSearch, type FoundContact } from '../ui/contact-search.tsx';
 import { MessageText } from '../ui/message.tsx';
 import { ErrorState, PageFrame, Section, TextLink } from '../ui/parts.tsx';
+import { useFormat } from '../ui/format.ts';
 import { choice, text, useUrlState } from '../ui/url-state.ts';
 import { ChannelBadge, MessageStatus, MsisdnText, usePurposes } from '../ui/values.tsx';
 import { ContentFields } from './content-fields.tsx';
@@ -96,6 +98,7 @@ export function Page() {
               <Section title={t('what')}>
                 <ContentFields channel={channel} form={form} template={template} preview={preview} />
                 <PurposeFields form={form} />
+                {channel === 'SMS' && <TlvField form={form} />}
               </Section>
               {fallbackChannelsOf(channel).length > 0 && <FallbackFields channel={channel} form={form} />}
               <SendBar channel={channel} state={state} />
@@ -133,6 +136,26 @@ function PurposeFields({ form }: { readonly form: DraftForm }) {
       />
       <Switch label={t('respectCalendar')} {...form.getInputProps('respectCalendar', { type: 'checkbox' })} />
     </Stack>
+  );
+}
+
+/** The field for parameters of SMPP, for accounts that may send some. */
+function TlvField({ form }: { readonly form: DraftForm }) {
+  const { t } = useTranslation('send');
+  const format = useFormat();
+  const { data } = useQuery(sendingQuery);
+  if (data === undefined || data.tlvTags.length === 0) return null;
+  return (
+    <Textarea
+      label={t('tlvs')}
+      description={t('tlvsHint', { tags: format.list(data.tlvTags) })}
+      autosize
+      minRows={1}
+      maxRows={10}
+      spellCheck={false}
+      autoComplete="off"
+      {...form.getInputProps('tlvs')}
+    />
   );
 }
 
