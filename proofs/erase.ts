@@ -117,6 +117,7 @@ async function prove(run: Run): Promise<Findings> {
     () => searchFiles(join(run.folder, 'data', 'files')),
   );
   const stayersFound = await countStayers(stage, stayers);
+  const server = await searchServer(stage);
   await stage.gateway.stop();
   const logs = await searchLogs(run);
 
@@ -133,6 +134,9 @@ async function prove(run: Run): Promise<Findings> {
     files: files.length,
     logs: logs.length,
     feed,
+    ...figuresOf('erased', server.erased),
+    ...figuresOf('vacuumed', server.vacuumed),
+    ...figuresOf('rewritten', server.rewritten),
     takenLater,
     acceptedLater: sent.toErased,
     restoredTablesBefore: restored.tablesBefore,
@@ -146,6 +150,7 @@ async function prove(run: Run): Promise<Findings> {
     'nothing of the erased is in the database': Object.keys(database).length === 0,
     'nothing of the erased is in files or exports': files.length === 0,
     'nothing of the erased is in logs': logs.length === 0,
+    'rewritten tables have no bytes of the erased': server.rewritten.tables === 0,
     'nothing of the erased is in the feed': feed === 0,
     'the erased are not written to again': takenLater + sent.toErased === 0,
     'the others are as before': stayersFound === stayers.length,
@@ -322,6 +327,45 @@ async function searchLogs({ folder }: Run): Promise<string[]> {
   }
   return found;
 }
+
+/** Pieces of the erased as PostgreSQL stores them. Compressed values hide theirs: none of these texts is long enough. */
+const STORED = ['uillfeather', 'zanzibar', '3470135'].map((piece) => Buffer.from(piece));
+
+/** Counts the files of the server with bytes of the erased: tables and their indexes, the write-ahead log, and others. */
+async function countServerFiles(folder: string) {
+  const counts = { tables: 0, wal: 0, others: 0 };
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  for (const entry of entries.filter((one) => one.isFile())) {
+    const path = join(entry.parentPath, entry.name);
+    const bytes = await readFile(path).catch(() => Buffer.alloc(0));
+    if (!STORED.some((piece) => bytes.includes(piece))) continue;
+    counts[path.includes('/base/') ? 'tables' : path.includes('/pg_wal/') ? 'wal' : 'others']++;
+  }
+  return counts;
+}
+
+/**
+ * Searches the files of the server: as the erasures leave them, after VACUUM, and after VACUUM FULL, which rewrites
+ * every table. Rows that no query finds are bytes until their space is used again.
+ */
+async function searchServer({ pool }: Stage) {
+  const { rows } = await pool.query<{ folder: string }>("SELECT current_setting('data_directory') AS folder");
+  const folder = rows[0]?.folder ?? '';
+  const after = async (...statements: readonly string[]) => {
+    for (const statement of statements) await pool.query(statement);
+    return countServerFiles(folder);
+  };
+  return {
+    erased: await after('CHECKPOINT'),
+    vacuumed: await after('VACUUM', 'SELECT pg_switch_wal()', 'CHECKPOINT'),
+    rewritten: await after('VACUUM FULL', 'SELECT pg_switch_wal()', 'CHECKPOINT'),
+  };
+}
+
+type Counts = Awaited<ReturnType<typeof countServerFiles>>;
+
+const figuresOf = (when: string, counts: Counts): Readonly<Record<string, number>> =>
+  Object.fromEntries(Object.entries(counts).map(([kind, files]) => [`${when} ${kind}`, files]));
 
 /** Reads the whole feed. Returns the number of pages with a trace. */
 async function searchFeed(client: Client): Promise<number> {

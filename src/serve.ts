@@ -36,6 +36,7 @@ import { createPresence, PRESENCE_CHANNEL } from './inbox/presence.ts';
 import { createHub } from './inbox/stream.ts';
 import { type Accept, createAccept } from './messages/accept.ts';
 import { createPersonHash } from './messages/erased.ts';
+import { createOptOutLink } from './messages/opt-out-links.ts';
 import { createCallbackStore } from './messages/callbacks.ts';
 import { claimKept, createKeepUnclaimed } from './messages/unclaimed-callbacks.ts';
 import { createRecentMessages, type RecentMessages } from './messages/new-messages.ts';
@@ -175,6 +176,7 @@ export async function openRouting({ config, pool, log, secretKey, outbound, onSt
       tlvTags,
       dltTemplates,
       hashOfPerson: createPersonHash(secretKey),
+      optOutLink: createOptOutLink(config, secretKey),
       takesAccepted: subscriptions.takesAccepted,
     },
     costs,

@@ -70,7 +70,7 @@ import { alertTasks } from './operate/alerts.ts';
 import { optInTasks } from './messages/opt-ins.ts';
 import { accountRetentionTasks } from './operate/account-retention.ts';
 import { erasureRecordTasks } from './operate/erasure-records.ts';
-import { eraseAgain, personErasure } from './operate/erasures.ts';
+import { carriedErasures, eraseAgain, personErasure } from './operate/erasures.ts';
 import { retentionTasks } from './operate/retention.ts';
 import { workerTasks } from './operate/workers.ts';
 import { carrierContext, secretOf } from './routing/connections.ts';
@@ -258,6 +258,7 @@ const listJobs = (parts: WorkerDeps & KeywordDeps & { readonly show: Show }): Ru
   autoAnswer.using(parts),
   consentAnswer.using(parts),
   personErasure.using(parts),
+  carriedErasures.using(parts),
   keywordReply.using(parts),
   keywordPost.using(parts),
   fileRemoval.using(parts),

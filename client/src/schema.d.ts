@@ -108,7 +108,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/opt-in/{token}": {
+    "/c/{token}": {
         parameters: {
             query?: never;
             header?: never;
@@ -116,16 +116,16 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show the page of a question for an opt-in
+         * Show the page of a question for an opt-in, or of an opt-out
          * @description Needs no credentials.
          */
-        get: operations["showOptIn"];
+        get: operations["showConsentPage"];
         put?: never;
         /**
-         * Answer a question for an opt-in
+         * Answer a question for an opt-in, or opt out
          * @description Needs no credentials.
          */
-        post: operations["answerOptIn"];
+        post: operations["answerConsentPage"];
         delete?: never;
         options?: never;
         head?: never;
@@ -4283,7 +4283,7 @@ export interface paths {
         };
         /**
          * Show how many codes were sent and entered, and what they cost
-         * @description By country, network (MCC and MNC), channel or hour. Requires the scope `money` too.
+         * @description By country, network (MCC and MNC), range of 10,000 numbers, channel or hour; of ranges those first for which most money was stopped. Requires the scope `money` too.
          *
          *     Scope: `verify` (read), and `money` (read). Roles: viewer, manager, admin.
          */
@@ -8952,7 +8952,7 @@ export interface operations {
             416: components["responses"]["Error416"];
         };
     };
-    showOptIn: {
+    showConsentPage: {
         parameters: {
             query?: never;
             header?: never;
@@ -8985,9 +8985,10 @@ export interface operations {
             };
         };
     };
-    answerOptIn: {
+    answerConsentPage: {
         parameters: {
             query?: {
+                /** @description `no` on the page of an opt-out opts out. */
                 answer?: "yes" | "no";
             };
             header?: never;
@@ -11415,7 +11416,7 @@ export interface operations {
                     sender?: string;
                     /** @description Your own reference, unique for 24 hours. A repeat with the same content sends nothing and gets the first response; a repeat with other content is a conflict (409). */
                     customerMessageId?: string;
-                    /** @description Values for `{{name}}` in the body. */
+                    /** @description Values for `{{name}}` in the body. `{{optout}}` needs none: it is a link to opt out. */
                     placeholders?: {
                         [key: string]: string;
                     };
@@ -11473,7 +11474,7 @@ export interface operations {
                     messageId?: string;
                     /** @description Ignored: single messages belong to no campaign. */
                     campaignId?: unknown;
-                    /** @description Values for `{{name}}` in the body. */
+                    /** @description Values for `{{name}}` in the body. `{{optout}}` needs none: it is a link to opt out. */
                     placeholders?: {
                         [key: string]: string;
                     };
@@ -27892,7 +27893,7 @@ export interface operations {
     listVerifyStats: {
         parameters: {
             query?: {
-                by?: "country" | "network" | "channel" | "hour";
+                by?: "country" | "network" | "range" | "channel" | "hour";
                 /** @description Default: all services. */
                 serviceId?: string;
                 /** @description UTC; default: 24 hours ago. */

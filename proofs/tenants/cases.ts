@@ -49,8 +49,8 @@ const OPEN_ROUTES: ReadonlySet<string> = new Set([
   // By a signed link.
   `GET ${PG}/exports/:exportId/file`,
   // Signed by the carrier of a connection.
-  'GET /opt-in/:token',
-  'POST /opt-in/:token',
+  'GET /c/:token',
+  'POST /c/:token',
   'GET /api/callbacks/http/:connectionName',
   'POST /api/callbacks/http/:connectionName',
   'GET /api/callbacks/whatsapp/:connectionName',

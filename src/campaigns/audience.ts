@@ -22,7 +22,7 @@ import { chainCosts, type FindPrice, type ListedPrice, maxChainCost, pricing } f
 import type { RoutedPrefix } from '../routing/routes.ts';
 import { type PlaceCount, placeOfRecipient } from './hours.ts';
 import { orUnknown, type Refusals, refusingSql } from './refusals.ts';
-import { type Piece, partsSql, withReplacements } from './texts.ts';
+import { type Piece, partsSql, withLink, withReplacements } from './texts.ts';
 
 /** The order in which channels are tried for a recipient. A sending mode names some of them: `WHATSAPP_SMS`. */
 const ORDER = ['WHATSAPP', 'RCS', 'SMS'] as const satisfies readonly Channel[];
@@ -182,6 +182,8 @@ export type Plan = {
   readonly refusals: Refusals;
   /** The text of the SMS; null: the mode has no SMS. */
   readonly pieces: readonly Piece[] | null;
+  /** An opt-out link, as long as that of each recipient; omitted: the text has none. */
+  readonly optOut?: string | undefined;
   /** True if characters of the text are replaced (`smart`). */
   readonly isSmart: boolean;
   /**
@@ -454,8 +456,9 @@ function isMember({ accountId, walk }: Plan, listIds: readonly number[], range: 
     : sql`${next} AND c.id = ANY(ARRAY(SELECT m.contact_id FROM contact_list_member m WHERE ${inLists})) ${limit}`;
 }
 
-function partsOf({ pieces, isSmart }: Plan): Sql {
-  if (pieces === null) return sql`1`;
+function partsOf({ pieces: asWritten, isSmart, optOut }: Plan): Sql {
+  if (asWritten === null) return sql`1`;
+  const pieces = optOut === undefined ? asWritten : withLink(asWritten, optOut);
   const on = { contact: sql`c`, destination: sql`c.destination` };
   if (!isSmart) return partsSql(pieces, on);
   return sql`CASE WHEN starts_with(c.destination, '+91') THEN ${partsSql(pieces, on)} ELSE ${partsSql(withReplacements(pieces), on)} END`;

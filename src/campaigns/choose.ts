@@ -1,6 +1,7 @@
 import { bitOf, CHANNEL, type Channel, chargedUnits, isRich, isRoutedBySender } from '../core/channels.ts';
 import { purposeOfCampaign } from '../messages/billing.ts';
 import { findErased } from '../messages/erased.ts';
+import { asksOptOut, withOptOut } from '../messages/opt-out-links.ts';
 import { octetsOf } from '../messages/read-send.ts';
 import { maySmart, smartText } from '../messages/smart-encoding.ts';
 import { type MessagePrice as ListPrice, maxChainCost, pricing } from '../money/pricing.ts';
@@ -71,13 +72,15 @@ export function createChooser({ campaign, tables }: Pick<Step, 'campaign' | 'tab
   const findMaxCost = createMaxCost(campaign);
   const purpose = purposeOfCampaign(campaign);
   const isSmart = campaign.encoding === 'smart';
+  const isLinked = asksOptOut(campaign.smsBody ?? '');
   const octets = octetsOf(campaign.tlvs);
   const own = octets && decodeTlvs(octets);
   const withOwn = (others: Tlvs | undefined): Uint8Array | null =>
     own || others ? encodeTlvs(new Map([...(others ?? []), ...(own ?? [])])) : null;
   const traffic = { accountId: campaign.accountId, purpose, at: null, salt: campaign.id };
-  return (candidate, known) => {
-    if (candidate.contactDeleted) return 'contact_deleted';
+  return (given, known) => {
+    if (given.contactDeleted) return 'contact_deleted';
+    const candidate = withLinkOf(given);
     const refuses = candidate.channels !== 0 && candidate.willingChannels === 0;
     if (refuses || known.erased.has(candidate.destination)) return 'opted_out';
     let obstacle: Obstacle = 'no_route';
@@ -89,6 +92,14 @@ export function createChooser({ campaign, tables }: Pick<Step, 'campaign' | 'tab
     }
     return obstacle;
   };
+
+  /** Puts the recipient's own opt-out link in. Without a PUBLIC_URL, which was there at the confirmation, none. */
+  function withLinkOf(candidate: Candidate): Candidate {
+    const { text, destination } = candidate;
+    if (text === null || !isLinked) return candidate;
+    const link = tables.optOutLink?.({ accountId: campaign.accountId, phoneNumber: destination });
+    return { ...candidate, text: link === undefined ? null : withOptOut(text, link) };
+  }
 
   function chooseSender(sender: string, destination: string, findSticky: FindSticky) {
     return tables.senderRules.choose({ accountId: campaign.accountId, destination, sender }, findSticky);

@@ -12,6 +12,7 @@ import { fromMicros, seesAmounts } from '../core/money.ts';
 import { DEFAULT_NUMBER_RULES, type NumberRules, type PhoneDetails, parsePhone, personOf } from '../core/phone.ts';
 import { SECOND_MS } from '../core/time.ts';
 import { findBilledTemplates, listPricesToMany } from '../messages/billing.ts';
+import { type OptOutLinks, optOutFault } from '../messages/opt-out-links.ts';
 import { settleFrozen } from '../money/credit.ts';
 import { type ListedPrice } from '../money/pricing.ts';
 import { listRoutedPrefixes } from '../routing/routes.ts';
@@ -154,7 +155,7 @@ async function numbersOf(tx: Db, accountId: number, { destinations }: Settings) 
   return readNumbers(destinations, book ?? DEFAULT_NUMBER_RULES);
 }
 
-type Input = { readonly id: number; readonly change: ApplyIn; readonly now: Date };
+type Input = OptOutLinks & { readonly id: number; readonly change: ApplyIn; readonly now: Date };
 
 /**
  * Changes a campaign that is scheduled, prices it and confirms it again, in the caller's transaction: afterwards it is
@@ -162,14 +163,14 @@ type Input = { readonly id: number; readonly change: ApplyIn; readonly now: Date
  * either as it was or as it is now. The credit is moved last: all traffic of the account shares its row. Errors: 400
  * naming the faults, also when the campaign is not scheduled, has started or would cost more than `maxPrice`; 403; 404.
  */
-export async function applyChange(tx: Db, actor: Actor, { id, change, now }: Input): Promise<void> {
+export async function applyChange(tx: Db, actor: Actor, { id, change, now, optOutLink }: Input): Promise<void> {
   const one = { accountId: actor.accountId, id };
   const before = await existing(claimCampaign(tx, one));
   if (!before.confirmedAt) throw invalidFields([{ field: 'status', message: 'the campaign is not scheduled' }]);
   const { maxPrice, ...patch } = change;
   const takenBack = await changeCampaign(tx, actor, { id, patch: { ...patch, readyToSend: true }, now });
   if (!takenBack) return refuseWithoutScope(actor, (await findCampaign(tx, one)) ?? before);
-  await calculateAudience(tx, actor, { id });
+  await calculateAudience(tx, actor, { id, optOutLink });
   await refuseDearer(tx, actor, { id, maxPrice });
   await returnReserved(tx, takenBack, actor.accountId);
   await confirmCampaign(tx, actor, { id, now });
@@ -191,16 +192,22 @@ const MAX_MINUTES = 10;
 /**
  * Counts the recipients that a campaign would reach and their maximum cost, in one pass over its lists or numbers, and
  * stores them as its audience. Changes in the meantime are not blocked: they make it stale. Call it in a transaction.
- * Errors: 400 when the campaign is already confirmed, 404.
+ * Errors: 400 when the campaign is already confirmed, or has an opt-out link without a PUBLIC_URL; 404.
  */
-export async function calculateAudience(tx: Db, actor: Author, { id }: { id: number }): Promise<void> {
+export async function calculateAudience(
+  tx: Db,
+  actor: Author,
+  { id, optOutLink }: { readonly id: number } & OptOutLinks,
+): Promise<void> {
   const { accountId } = actor;
   await setStatementTimeoutMinutes(tx, MAX_MINUTES);
   const campaign = await existing(findCampaign(tx, { accountId, id }));
   if (campaign.confirmedAt) throw audienceIsFrozen();
+  const faults = optOutFault('smsBody', campaign.smsBody, { optOutLink });
+  if (faults.length > 0) throw invalidFields(faults);
   // Read before the pass, so that the pass sees these versions or newer ones.
   const versions = await listListVersions(tx, { accountId, ids: campaign.contactListIds });
-  const plan = await loadPlan(tx, { accountId, campaign });
+  const plan = await loadPlan(tx, { accountId, campaign, optOutLink });
   const { estimatedMicros, ...sums } = sumAudience(
     await listAudienceRows(tx, plan),
     plan.mode,
@@ -264,6 +271,12 @@ type Planned = Pick<
 > &
   Partial<Pick<CampaignRow, 'scheduledAt' | 'encoding' | 'purpose' | 'smsSender' | 'rcsAgentId' | 'rcsTrafficType'>>;
 
+type PlanInput = OptOutLinks & {
+  readonly accountId: number;
+  readonly campaign: Planned;
+  readonly prices?: readonly ListedPrice[];
+};
+
 /** Number of recipients that a step creates. It takes some 100 ms with these, so that a pause takes effect quickly. */
 export const RECIPIENTS_PER_STEP = 5000;
 
@@ -271,10 +284,7 @@ export const RECIPIENTS_PER_STEP = 5000;
  * Loads the data that decides the recipients of a campaign. `prices` are those of its audience once it is confirmed; if
  * they are omitted, those that will be valid when it starts are used.
  */
-export async function loadPlan(
-  db: Db,
-  { accountId, campaign, prices }: { accountId: number; campaign: Planned; prices?: readonly ListedPrice[] },
-): Promise<Plan> {
+export async function loadPlan(db: Db, { accountId, campaign, prices, optOutLink }: PlanInput): Promise<Plan> {
   const listIds = campaign.destinationType === 2 ? null : campaign.contactListIds;
   const fields = await listFields(db, { accountId });
   const hasSms = chainOf(campaign.sendingMode).includes('SMS');
@@ -285,6 +295,7 @@ export async function loadPlan(
     listIds,
     refusals: await loadRefusals(db, { accountId, campaign }),
     pieces: hasSms ? parseText(campaign.smsBody ?? '', fields).pieces : null,
+    optOut: optOutLink?.({ accountId, phoneNumber: '' }),
     isSmart: campaign.encoding === 'smart' && campaign.purpose !== 'otp',
     walk: listIds !== null && (await isWalkShorter(db, accountId, listIds)),
     prices: prices ?? (await listPricesToMany(db, { ...campaign, accountId, at: campaign.scheduledAt ?? null })),

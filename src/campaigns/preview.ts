@@ -14,6 +14,7 @@ import { idempotentHandler } from '../core/http/idempotency.ts';
 import { amountFor, shownAmount } from '../core/money.ts';
 import { DEFAULT_NUMBER_RULES } from '../core/phone.ts';
 import { channelName, id, orNull } from '../core/schema.ts';
+import { type OptOutLinks, optOutFault, withOptOut } from '../messages/opt-out-links.ts';
 import { ReplacedOut } from '../messages/send-schema.ts';
 import { maySmart, smartText } from '../messages/smart-encoding.ts';
 import { findBalance } from '../money/credit.ts';
@@ -139,8 +140,8 @@ const MAX_MINUTES = 2;
 const PG = '/api/partner-gateway/v1';
 
 /** Registers the routes that show the messages of a campaign while it is being edited. */
-export function previewRoutes(app: App, deps: PlatformDeps): void {
-  const { pool, clock } = deps;
+export function previewRoutes(app: App, deps: PlatformDeps & { readonly tables: OptOutLinks }): void {
+  const { pool, clock, tables } = deps;
   const onRequest = requireScope('campaigns');
   const tags = ['Campaigns'];
 
@@ -168,10 +169,10 @@ export function previewRoutes(app: App, deps: PlatformDeps): void {
       refuseOutsidePlan(actor, chainOf(body.sendingMode));
       if (body.contactIds?.length || body.contactListIds?.length) assertScope(request, 'contacts', 'read');
       const input = { ...body, now: clock.now() };
-      if (body.skip === undefined) return previewCampaign(tenant(pool, actor), actor, input);
+      if (body.skip === undefined) return previewCampaign({ db: tenant(pool, actor), ...tables }, actor, input);
       return tenantTransaction(pool, actor, async (tx) => {
         await setStatementTimeoutMinutes(tx, MAX_MINUTES);
-        return previewCampaign(tx, actor, input);
+        return previewCampaign({ db: tx, ...tables }, actor, input);
       });
     }),
   });
@@ -234,18 +235,22 @@ const UNSAVED = 0;
 
 type UnsavedPlan = { readonly plan: Plan; readonly total: number; readonly size: AudienceSize };
 
+type Unsaved = OptOutLinks & {
+  readonly accountId: number;
+  readonly settings: Settings;
+  readonly contactIds?: readonly number[] | undefined;
+};
+
 /**
  * Plans the recipients of unsaved settings: these contacts, or else the lists, or else the numbers. `total`: all
  * contacts of the lists together, or the distinct valid numbers.
  */
 export async function planUnsaved(
   db: Db,
-  accountId: number,
-  settings: Settings,
-  contactIds?: readonly number[],
+  { accountId, settings, contactIds, optOutLink }: Unsaved,
 ): Promise<UnsavedPlan> {
   const campaign = { ...settings, id: UNSAVED, destinationType: 1 as const };
-  const plan = await loadPlan(db, { accountId, campaign });
+  const plan = await loadPlan(db, { accountId, campaign, optOutLink });
   if (contactIds) return { plan: { ...plan, named: { contactIds } }, ...sized(contactIds.length) };
   if (settings.contactListIds.length > 0) {
     const lists = await listListVersions(db, { accountId, ids: settings.contactListIds });
@@ -276,12 +281,16 @@ type PreviewRequest = PreviewIn & { readonly now: Date };
  * Returns the messages that a campaign with these settings would send to some of its recipients, selected as for the
  * audience and filled in as for the carriers. Nothing is stored. Faulty settings are reported in `problems`.
  */
-async function previewCampaign(db: Db, actor: Of, input: PreviewRequest): Promise<PreviewOut> {
+async function previewCampaign(
+  { db, optOutLink }: OptOutLinks & { readonly db: Db },
+  actor: Of,
+  input: PreviewRequest,
+): Promise<PreviewOut> {
   const { accountId } = actor;
   const { settings, faults } = readDeclared(input);
   const templates = await loadTemplates(db, accountId, settings);
   const contactIds = nonEmpty(input.contactIds);
-  const { plan, total } = await planUnsaved(db, accountId, settings, contactIds);
+  const { plan, total } = await planUnsaved(db, { accountId, settings, contactIds, optOutLink });
   const customFields = await listFields(db, { accountId });
   const texts = { ...variablesOf(templates), customFields };
   const { skip: reason, limit, offset } = input;
@@ -291,9 +300,10 @@ async function previewCampaign(db: Db, actor: Of, input: PreviewRequest): Promis
   const shown = skipped ? rows : rows.slice(offset, offset + limit);
   const all = placeholdersWith(customFields);
   const used = usedIn([settings.smsBody ?? '', ...[...texts.rcs, ...texts.whatsapp].map(inBraces)], all, customFields);
-  const tools = { actor, settings, templates, used, findPrice: pricing(plan.prices) };
+  const tools = { actor, settings, templates, used, optOutLink, findPrice: pricing(plan.prices) };
   const problems = [
     ...faults,
+    ...optOutFault('smsBody', settings.smsBody, { optOutLink }),
     ...(await checkSettings(db, { accountId, settings })),
     ...(await checkTemplates(db, { accountId, settings })),
   ];
@@ -332,7 +342,7 @@ const variablesOf = ({ RCS, WHATSAPP }: Templates) => ({
   whatsapp: [...new Set(WHATSAPP?.variables)],
 });
 
-type Tools = {
+type Tools = OptOutLinks & {
   readonly actor: Of;
   readonly settings: Settings;
   readonly templates: Templates;
@@ -342,7 +352,7 @@ type Tools = {
 };
 
 function toRecipient(row: PreviewRow, tools: Tools): PreviewOut['data'][number] {
-  const { actor, settings, templates, used, findPrice } = tools;
+  const { actor, settings, used, findPrice } = tools;
   const { contactId, phoneNumber, fullName, skip } = row;
   return {
     contactId,
@@ -350,7 +360,7 @@ function toRecipient(row: PreviewRow, tools: Tools): PreviewOut['data'][number] 
     phoneNumber,
     steps: chainOf(settings.sendingMode).map((channel) => ({
       channel,
-      ...renderStep(channel, row, { settings, templates }),
+      ...renderStep(channel, row, tools),
       unitPrice: toPriceOut(actor, findPrice({ channel, destination: phoneNumber ?? '', parts: 1 })),
       reachable: (row.channels & bitOf(channel)) !== 0,
     })),
@@ -362,10 +372,12 @@ function toRecipient(row: PreviewRow, tools: Tools): PreviewOut['data'][number] 
 const toPriceOut = (actor: Of, price: ReturnType<FindPrice>): number | null =>
   price === null ? null : amountFor(actor, price.unitMicros);
 
-function renderStep(channel: Channel, row: PreviewRow, { settings, templates }: Pick<Tools, 'settings' | 'templates'>) {
+function renderStep(channel: Channel, row: PreviewRow, { actor, settings, templates, optOutLink }: Tools) {
   if (!isRich(channel)) {
     const isSmart = settings.encoding === 'smart' && maySmart(row.phoneNumber ?? '', settings.purpose);
-    const { text, replaced } = isSmart ? smartText(row.text) : { text: row.text, replaced: [] };
+    const link = optOutLink?.({ accountId: actor.accountId, phoneNumber: row.phoneNumber ?? '' });
+    const filled = link === undefined ? row.text : withOptOut(row.text, link);
+    const { text, replaced } = isSmart ? smartText(filled) : { text: filled, replaced: [] };
     const { alphabet, parts } = countParts(text);
     return {
       text,

@@ -12,6 +12,7 @@ import { DEFAULT_NUMBER_RULES } from '../core/phone.ts';
 import { channelName, orNull } from '../core/schema.ts';
 import { DAY_MS } from '../core/time.ts';
 import { NOT_TRIED } from '../messages/next-channel.ts';
+import type { OptOutLinks } from '../messages/opt-out-links.ts';
 import { showsAccepted } from '../messages/status.ts';
 import { isCombined, type Plan, type RecipientRange, recipientsSql } from './audience.ts';
 import { createCampaign, listUnreadable, loadPlan } from './create.ts';
@@ -176,7 +177,7 @@ function settingsOf(from: CampaignRow) {
   };
 }
 
-type FindInput = {
+type FindInput = OptOutLinks & {
   readonly accountId: number;
   readonly campaign: CampaignRow;
   readonly status: RecipientStatus | undefined;
@@ -222,7 +223,7 @@ function whichOf(status: RecipientStatus | undefined): Which {
   return status === 'PENDING' ? 'pending' : { status: STATUS[status] };
 }
 
-type PlannedInput = {
+type PlannedInput = OptOutLinks & {
   readonly accountId: number;
   readonly campaign: CampaignRow;
   readonly which: PlannedWhich;
@@ -236,7 +237,7 @@ type PlannedInput = {
  * all.
  */
 async function findPlanned(db: Db, input: PlannedInput): Promise<{ rows: RecipientRow[]; total: number }> {
-  const { accountId, campaign, which, limit, offset } = input;
+  const { accountId, campaign, which, limit, offset, optOutLink } = input;
   const { audience, audienceFresh } = campaign;
   if (!audience || !audienceFresh) return { rows: [], total: 0 };
   const total =
@@ -246,7 +247,7 @@ async function findPlanned(db: Db, input: PlannedInput): Promise<{ rows: Recipie
         ? audience.skippedTotal
         : audience.total + audience.skippedTotal;
   const numbers = total - (which === 'pending' ? 0 : audience.unlisted);
-  const plan = await loadPlan(db, { accountId, campaign });
+  const plan = await loadPlan(db, { accountId, campaign, optOutLink });
   // The first pages of all are found without a pass over the whole audience.
   const isEarly = which === 'all' && offset + limit <= numbers;
   const range = isEarly ? { after: null, limit: offset + limit } : null;

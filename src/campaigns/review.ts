@@ -10,6 +10,7 @@ import { assertScope, requireScope } from '../core/http/auth.ts';
 import { idempotentHandler } from '../core/http/idempotency.ts';
 import { amountFor, shownAmount } from '../core/money.ts';
 import { channelName, orNull } from '../core/schema.ts';
+import { type OptOutLinks, optOutFault } from '../messages/opt-out-links.ts';
 import { findBalance } from '../money/credit.ts';
 import { BULK_SHARE, listLimitUses } from '../routing/messaging-limits.ts';
 import { DAY_MS } from '../core/time.ts';
@@ -105,7 +106,7 @@ const PATH = '/api/partner-gateway/v1/campaigns/preview';
 const LIMIT_BYTES = 4 * 1024 * 1024;
 
 /** Registers the route that reviews a campaign before it is saved. */
-export function reviewRoutes(app: App, deps: PlatformDeps): void {
+export function reviewRoutes(app: App, deps: PlatformDeps & { readonly tables: OptOutLinks }): void {
   const { pool, clock } = deps;
 
   app.post(`${PATH}/review`, {
@@ -132,7 +133,9 @@ export function reviewRoutes(app: App, deps: PlatformDeps): void {
       const { actor, body } = request;
       refuseOutsidePlan(actor, chainOf(body.sendingMode));
       if (body.contactListIds?.length) assertScope(request, 'contacts', 'read');
-      return tenantTransaction(pool, actor, (tx) => reviewCampaign(tx, actor, { ...body, now: clock.now() }));
+      return tenantTransaction(pool, actor, (tx) =>
+        reviewCampaign(tx, actor, { ...body, ...deps.tables, now: clock.now() }),
+      );
     }),
   });
 }
@@ -205,14 +208,14 @@ const ENOUGH_MESSAGES = 50;
 async function reviewCampaign(
   tx: Db,
   actor: Pick<Actor, 'accountId' | 'operations'>,
-  { now, ...body }: ReviewIn & { readonly now: Date },
+  { now, optOutLink, ...body }: ReviewIn & OptOutLinks & { readonly now: Date },
 ): Promise<ReviewOut> {
   const { accountId } = actor;
   await setStatementTimeoutMinutes(tx, MAX_MINUTES);
   // A campaign has more fields, which were not validated here.
   Value.Clean(ReviewIn, body);
   const { settings, faults } = readNewSettings({ ...body, name: 'review' }, now);
-  const { plan, size } = await planUnsaved(tx, accountId, settings);
+  const { plan, size } = await planUnsaved(tx, { accountId, settings, optOutLink });
   const rows = await listAudienceRows(tx, plan);
   const { estimatedMicros, ...audience } = sumAudience(rows, plan.mode, size);
   const chain = chainOf(settings.sendingMode);
@@ -220,6 +223,7 @@ async function reviewCampaign(
   const channels = expectChannels(rows, chain, rates);
   const problems = [
     ...faults,
+    ...optOutFault('smsBody', settings.smsBody, { optOutLink }),
     ...(await checkSettings(tx, { accountId, settings })),
     ...(await checkTemplates(tx, { accountId, settings })),
   ];

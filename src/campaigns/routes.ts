@@ -10,6 +10,7 @@ import { requireScope } from '../core/http/auth.ts';
 import { idempotentTx } from '../core/http/idempotency.ts';
 import { readFaults } from '../core/http/more-faults.ts';
 import type { Accept } from '../messages/accept.ts';
+import type { OptOutLinks } from '../messages/opt-out-links.ts';
 import { chainOf } from './audience.ts';
 import { toCampaignOut, toEntryOut, toPriceOut } from './campaign.ts';
 import {
@@ -61,7 +62,7 @@ const one = (operationId: string, summary: string, description?: string) => ({
   params: schema.CampaignId,
 });
 
-export type CampaignRouteDeps = PlatformDeps & { readonly accept: Accept };
+export type CampaignRouteDeps = PlatformDeps & { readonly accept: Accept; readonly tables: OptOutLinks };
 
 /**
  * Registers the routes of campaigns from draft to end, their recipients, and the account's policy for them.
@@ -193,7 +194,7 @@ async function findOrThrow(db: Db, { accountId }: Pick<Actor, 'accountId'>, id: 
   return existing(findCampaign(db, { accountId, id }));
 }
 
-function pricingRoutes(app: App, deps: PlatformDeps): void {
+function pricingRoutes(app: App, deps: CampaignRouteDeps): void {
   app.post(`${ONE}/calculateGoal`, {
     onRequest: mayUse,
     config: { takesTurns: true },
@@ -206,7 +207,7 @@ function pricingRoutes(app: App, deps: PlatformDeps): void {
       response: { 200: schema.CampaignOut },
     },
     handler: idempotentTx(deps, 200, async ({ actor, params }, tx) => {
-      await calculateAudience(tx, actor, params);
+      await calculateAudience(tx, actor, { ...params, ...deps.tables });
       return toCampaignOut(await findOrThrow(tx, actor, params.id), actor);
     }),
   });
@@ -218,7 +219,7 @@ function pricingRoutes(app: App, deps: PlatformDeps): void {
   });
 }
 
-function lifecycleRoutes(app: App, deps: PlatformDeps): void {
+function lifecycleRoutes(app: App, deps: CampaignRouteDeps): void {
   const { pool, clock } = deps;
 
   app.put(`${ONE}/confirm`, {
@@ -256,7 +257,7 @@ function lifecycleRoutes(app: App, deps: PlatformDeps): void {
     },
     handler: idempotentTx(deps, 200, async ({ actor, params, body }, tx) => {
       if (body.sendingMode) refuseOutsidePlan(actor, chainOf(body.sendingMode));
-      await applyChange(tx, actor, { ...params, change: body, now: clock.now() });
+      await applyChange(tx, actor, { ...params, ...deps.tables, change: body, now: clock.now() });
       return toCampaignOut(await findOrThrow(tx, actor, params.id), actor);
     }),
   });
@@ -283,7 +284,7 @@ function lifecycleRoutes(app: App, deps: PlatformDeps): void {
     });
 }
 
-function recipientRoutes(app: App, deps: PlatformDeps): void {
+function recipientRoutes(app: App, deps: CampaignRouteDeps): void {
   const { pool, clock } = deps;
 
   app.get(`${ONE}/recipients`, {
@@ -304,7 +305,7 @@ function recipientRoutes(app: App, deps: PlatformDeps): void {
       const campaign = await findOrThrow(db, actor, params.id);
       const page = { limit: query.limit, offset: offsetOf(query) };
       const which = { accountId: actor.accountId, campaign, status: query.status, now: clock.now() };
-      const { rows, total } = await findRecipients(db, { ...which, ...page });
+      const { rows, total } = await findRecipients(db, { ...which, ...page, ...deps.tables });
       return pageOf(
         query,
         rows.map((row) => toRecipientOut(row, campaign, actor)),

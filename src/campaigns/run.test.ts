@@ -9,6 +9,8 @@ import { reset } from '../../test/support/reset.ts';
 import { say } from '../../test/support/say.ts';
 import { exec, many, one, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
+import { createSecretKey } from '../core/secrets.ts';
+import { createOptOutTokens } from '../messages/opt-out-links.ts';
 import { learnAddresses } from '../messages/person-aliases.ts';
 
 const { pool } = testDatabase();
@@ -311,4 +313,27 @@ test('a campaign of an account that was suspended before the start has failed, a
   await stage.run();
   expect(await campaignOf(id)).toMatchObject({ status: 4, reason: 'The account is suspended' });
   expect((await readBooks(pool, stage.accountId)).frozen).toBe(0);
+});
+
+test('each recipient gets their own link to opt out, and it is counted at its real length', async () => {
+  const links = createOptOutTokens(createSecretKey(Buffer.alloc(32, 5)));
+  stage = await openCampaignStage(pool, undefined, undefined, undefined, {
+    optOutLink: (person) => `https://sms.example.com/c/${links.seal(person)}`,
+  });
+  const to = mobileNumbers(3);
+  // With the link it is 161 characters, with the placeholder as it is written less.
+  const id = await stage.confirmed({
+    numbers: to,
+    reservedMicros: 6 * PRICE_MICROS,
+    body: `${'a'.repeat(112)} {{optout}}`,
+  });
+  await stage.run();
+  const sent = await many<{ destination: string; body: string; parts: number }>(
+    pool,
+    sql`SELECT destination, body, parts FROM message WHERE campaign_id = ${id} ORDER BY destination`,
+  );
+  expect(sent.map(({ body }) => links.open(body.slice(-22)))).toEqual(
+    to.map((phoneNumber) => ({ accountId: stage.accountId, phoneNumber })),
+  );
+  expect(sent.map(({ parts }) => parts)).toEqual([2, 2, 2]);
 });

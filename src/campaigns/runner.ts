@@ -205,10 +205,10 @@ async function clearPauseReason({ tx, job, campaign }: Step): Promise<number> {
 }
 
 /** Creates the next recipients, until all are created: the contacts as they are now, each number once. */
-async function expand({ tx, job, campaign }: Step): Promise<number> {
+async function expand({ tx, job, campaign, tables }: Step): Promise<number> {
   if (campaign.expanded) return NOTHING_TO_DO;
   const { accountId, prices } = campaign;
-  const plan = await loadPlan(tx, { accountId, campaign, prices });
+  const plan = await loadPlan(tx, { accountId, campaign, prices, ...tables });
   const leftMicros = campaign.reservedMicros - campaign.allottedMicros;
   const { count, micros } = await insertRecipients(tx, job, {
     candidates: recipientsSql(plan, { after: campaign.expandedTo, limit: RECIPIENTS_PER_STEP }),

@@ -55,7 +55,7 @@ const settings = {
       maxLength: 5000,
       description:
         'Required for SMS. `{{field}}` or `{{field|default}}` is replaced by a field of the contact: ' +
-        `${PLACEHOLDERS.join(', ')} or a custom field.`,
+        `${PLACEHOLDERS.join(', ')} or a custom field. \`{{optout}}\` is a link to opt out.`,
     }),
   ),
   rcsAgentId: optional(Type.String({ maxLength: 128, description: 'Required for RCS.' })),

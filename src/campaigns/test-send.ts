@@ -314,7 +314,11 @@ async function sendToPhone(
 
 /** Finds the message for the recipient: a contact, or the number that is the only destination. */
 async function findRecipient(db: Db, accountId: number, settings: Settings, contactId: number | undefined) {
-  const { plan } = await planUnsaved(db, accountId, settings, contactId === undefined ? undefined : [contactId]);
+  const { plan } = await planUnsaved(db, {
+    accountId,
+    settings,
+    contactIds: contactId === undefined ? undefined : [contactId],
+  });
   const variables = async (channel: RichChannel, templateId: string | null) => [
     ...new Set((templateId && (await listTemplateVariables(db, { accountId, channel, templateId }))) || []),
   ];

@@ -10,6 +10,7 @@ import type { FieldRow } from '../contacts/fields.ts';
 import { constant, join, type Sql, sql } from '../core/db/query.ts';
 import { foldText } from '../core/fold.ts';
 import { splitPlaceholders } from '../core/schema.ts';
+import { isOptOut, OPT_OUT_PLACEHOLDER, withOptOut } from '../messages/opt-out-links.ts';
 import { smartText } from '../messages/smart-encoding.ts';
 import { countParts } from '../smpp/text.ts';
 
@@ -25,7 +26,8 @@ export type CustomField = Pick<FieldRow, 'id' | 'name'>;
  * Splits a text at its placeholders, `{{field}}` and `{{field|default}}`. A default may contain anything but `}}`;
  * blanks around both are ignored. Names are case-insensitive, as everywhere with contacts. `unknown` has the names of
  * fields that do not exist, each once; if such a text is used anyway, they are replaced by their default. Braces that
- * are not a placeholder stay as they are. Values are data: they are not searched for placeholders again.
+ * are not a placeholder stay as they are, as does `{{optout}}` until the recipient is known. Values are data: they are
+ * not searched for placeholders again.
  */
 export function parseText(
   text: string,
@@ -37,6 +39,10 @@ export function parseText(
   for (const part of splitPlaceholders(text, { defaults: true })) {
     if (typeof part === 'string') {
       pieces.push({ text: part });
+      continue;
+    }
+    if (isOptOut(part.name)) {
+      pieces.push({ text: OPT_OUT_PLACEHOLDER });
       continue;
     }
     const field = fields.get(foldText(part.name)) ?? null;
@@ -59,6 +65,10 @@ export const fixedText = (pieces: readonly Piece[]): string | null =>
 /** Returns the shortest text that any recipient can get: every field is empty and has no default. */
 export const leastText = (pieces: readonly Piece[]): string =>
   pieces.map((piece) => ('text' in piece ? piece.text : '')).join('');
+
+/** Replaces the opt-out link in a text by one of the same length as that of each recipient, to count parts. */
+export const withLink = (pieces: readonly Piece[], link: string): readonly Piece[] =>
+  pieces.map((piece) => ('text' in piece ? { text: withOptOut(piece.text, link) } : piece));
 
 /** Location of the values of a recipient in a statement. */
 type RecipientSql = {

@@ -1,7 +1,11 @@
+import { rm } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
 import type { Pool } from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { runJobs } from '../../test/support/jobs.ts';
 import { listChunks, queueMessages, resultOf, statesOf } from '../../test/support/queue.ts';
 import { receipt } from '../../test/support/receipts.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { openTwoCells, type TwoCells } from '../../test/support/two-cells.ts';
 import { insertAuditEntry } from '../accounts/audit.ts';
 import { createAuthenticator } from '../accounts/authenticate.ts';
@@ -10,6 +14,8 @@ import { tenant, tenantTransaction, transaction } from '../core/db/transaction.t
 import { silentLog } from '../core/log.ts';
 import { STATUS } from '../core/message-state.ts';
 import { createMetrics } from '../core/metrics.ts';
+import { createSecretKey } from '../core/secrets.ts';
+import { createLocalStorage } from '../core/storage.ts';
 import { claimChunks } from '../dispatch/store.ts';
 import { receiveIntoInbox } from '../inbox/receive.ts';
 import { createInboundInbox } from '../messages/inbound.ts';
@@ -17,7 +23,10 @@ import { processReceipts, settleReceipts } from '../messages/receipts.ts';
 import { settleOutcomes } from '../messages/settle.ts';
 import { fitIntoCredit, freeze, isShortage, topUp } from '../money/credit.ts';
 import { createAccount, type NewAccount } from '../operate/account-commands.ts';
+import { createPersonHash, findErased, insertErased } from '../messages/erased.ts';
 import { checkMoves } from '../operate/doctor-checks.ts';
+import { applyErasureRecords } from '../operate/erasure-records.ts';
+import { carriedErasures, eraseAgain } from '../operate/erasures.ts';
 import { reconcile } from '../operate/reconciliation.ts';
 import { type Cell, hold, isCopied, isWork, listTables, own, release } from './copy.ts';
 import { listMovedAccounts } from './directory.ts';
@@ -426,4 +435,24 @@ test('what an account has left behind is deleted on request, unless it is the on
   await clear();
   expect(await countRows(a)).toEqual({});
   await admit(b.pool);
+});
+
+test('whom an account has erased stays erased in its new cell, also when that is restored to an earlier stay', async () => {
+  const phoneNumber = '+393331234567';
+  const hashOf = createPersonHash(createSecretKey(Buffer.alloc(32, 4)));
+  const erased = () => findErased(b.pool, hashOf, { accountId, numbers: [phoneNumber, '+393331234568'] });
+  await insertErased(a.pool, [{ accountId, hash: hashOf({ accountId, phoneNumber }) }]);
+  await move(a, b);
+  await using opened = new AsyncDisposableStack();
+  const folder = await temporaryFolder('heliograph-move-');
+  opened.defer(() => rm(folder, { recursive: true }));
+  const storage = createLocalStorage(folder);
+  expect(await runJobs(b.pool, carriedErasures.using({ pool: b.pool, storage }))).toBe(1);
+  expect(await text(await storage.get('erasures/1/1.json'))).not.toContain('3331234567');
+  expect([...(await erased())]).toEqual([phoneNumber]);
+  expect(await applyErasureRecords({ pool: b.pool, storage }, eraseAgain)).toBe(false);
+  await exec(b.pool, sql`DELETE FROM erased_person`);
+  await exec(b.pool, sql`UPDATE cell SET erasures = 0`);
+  expect(await applyErasureRecords({ pool: b.pool, storage }, eraseAgain)).toBe(true);
+  expect([...(await erased())]).toEqual([phoneNumber]);
 });

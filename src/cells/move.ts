@@ -9,6 +9,7 @@ import { setStatementTimeoutMinutes, transaction } from '../core/db/transaction.
 import { AppError } from '../core/errors.ts';
 import { silentLog } from '../core/log.ts';
 import { loadSecretKey, type SecretKey } from '../core/secrets.ts';
+import { carryErasures } from '../operate/erasures.ts';
 import { listConnections } from '../routing/connection-store.ts';
 import { secretOf } from '../routing/connections.ts';
 import { ALL_ROUTES } from '../routing/routes.ts';
@@ -111,6 +112,7 @@ async function copyAccount(from: Client, to: Client, { accountId, ids }: Move): 
   let rows = 0;
   for (const table of tables.filter(isCopied)) rows += await copyTable(from, to, { table, accountId, ids });
   await resume(to, { accountId, ids });
+  await carryErasures(to, { accountId });
   const [here, there] = [await findMoney(from, accountId), await findMoney(to, accountId)];
   if (here !== there) throw new Error(`The copy of the credit differs: "${here}" in the source, "${there}" there.`);
   const { at } = await one<{ at: string }>(from, sql`SELECT done_to::text AS at FROM expiry_progress`);

@@ -10,6 +10,7 @@ import { requireScope } from '../core/http/auth.ts';
 import { idempotentTx } from '../core/http/idempotency.ts';
 import { bodyFaults } from '../core/http/more-faults.ts';
 import { id, instant } from '../core/schema.ts';
+import { isOptOut } from '../messages/opt-out-links.ts';
 import { CONTACT_FIELDS } from './contact-fields.ts';
 import { claimBook } from './limits.ts';
 
@@ -183,7 +184,11 @@ async function removeField(tx: Db, actor: Author, id: number): Promise<void> {
 
 /** Returns the faults of a name that the schema does not find: it is reserved. */
 const faultsOfName = (name = ''): FieldError[] =>
-  RESERVED.has(foldText(name)) ? [{ field: 'name', message: `${name} is a standard field of contacts` }] : [];
+  RESERVED.has(foldText(name))
+    ? [{ field: 'name', message: `${name} is a standard field of contacts` }]
+    : isOptOut(name)
+      ? [{ field: 'name', message: `${name} is the placeholder of the link to opt out` }]
+      : [];
 
 /** Returns the faults of a change that the schema does not find: another type, or a reserved name. */
 const faultsOfChange = (current: FieldRow, { name, type = current.type }: FieldChange): FieldError[] => [

@@ -74,6 +74,8 @@ function combine({ Server, Data, Messages, SMPP, Requests, Files, Mail, Social, 
     ...Requests,
     ...Cells,
     publicUrl: Server.publicUrl ?? listenUrl(Server, tls !== undefined),
+    /** False: `publicUrl` is what the server listens on, which phones may not reach. */
+    hasPublicUrl: Server.publicUrl !== undefined,
     /** Undefined: plain HTTP. */
     tls,
     smpp: { ...SMPP, tls: filesOf(SMPP.tls) ?? tls },

@@ -92,6 +92,7 @@ const FIELDS: Partial<Record<Refusal, keyof ReplyIn>> = {
   empty_body: 'text',
   bad_body: 'text',
   body_too_long: 'text',
+  no_public_url: 'text',
   no_content: 'text',
   no_dlt_template: 'text',
   weekly_cap: 'channelIdentity',

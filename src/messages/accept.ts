@@ -2,19 +2,22 @@ import { LRUCache } from 'lru-cache';
 import type { Pool } from 'pg';
 import type { Actor } from '../core/actor.ts';
 import { mapInSlices, recordSingleSend, yieldToSingles } from '../core/background.ts';
+import { isRoutedBySender } from '../core/channels.ts';
 import { type Db, exec, sql } from '../core/db/query.ts';
 import { burst, groupCommit, inTurn, isLockTimeout, transaction } from '../core/db/transaction.ts';
 import { AccountAway } from '../core/errors.ts';
 import { faultPoint } from '../core/faults.ts';
 import { isKeyTaken, KeyTaken } from '../core/idempotency.ts';
+import { DEFAULT_NUMBER_RULES } from '../core/phone.ts';
 import { traceparentOf } from '../core/tracing.ts';
 import { createExpress, type Express, type Passage } from '../dispatch/express.ts';
 import { insertChunks } from '../dispatch/store.ts';
 import { type Charge, fitIntoCredit, freeze, isShortage, type OnceCharge } from '../money/credit.ts';
+import { createStickyLookup, type FindSticky, NO_STICKY, type SenderRules } from '../routing/sender-rules.ts';
 import { insertReceiptRequests, type ReceiptRequest } from '../webhooks/smpp-outbox.ts';
 import { findWindows, withFreePrices } from './billing.ts';
 import { insertCodedMessages } from './codes.ts';
-import { createConsentCheck } from './consent.ts';
+import { createConsentCheck, readDestination } from './consent.ts';
 import { accepted, claimClientIds, claimedId, keyOf, listClientIds } from './client-ids.ts';
 import { insertTraces, type NewTrace, publishTaken } from './events.ts';
 import { deadlinesOf, insertDeadlines } from './expiry.ts';
@@ -29,7 +32,7 @@ import {
   type Queued,
   traceAccepted,
 } from './new-messages.ts';
-import { createKnownSenders, findNetworks, type Lookups, type Prepared, prepare, type Requester } from './prepare.ts';
+import { findNetworks, type Lookups, type Prepared, prepare, type Requester } from './prepare.ts';
 import type { Draft, Verdict } from './read-send.ts';
 import {
   firstOfEachKey,
@@ -439,4 +442,24 @@ function queuedOf(items: readonly Prepared[]): Queued[] {
     entry.messages.push(message);
   }
   return queued;
+}
+
+type SendersDeps = { readonly pool: Pool; readonly tables: { readonly senderRules: SenderRules } };
+
+/**
+ * Creates a function that looks up which recipients of these drafts keep the number of a pool that they know. While no
+ * recipient does in any pool, nothing is read, not even the numbers of the recipients.
+ */
+function createKnownSenders({ pool, tables: { senderRules } }: SendersDeps) {
+  const find = createStickyLookup(pool, senderRules);
+  return async (by: Requester, drafts: readonly Draft[]): Promise<FindSticky> => {
+    if (!senderRules.anySticky()) return NO_STICKY;
+    const { accountId, numberRules = DEFAULT_NUMBER_RULES } = by;
+    return find(
+      drafts.flatMap((draft) => {
+        const read = isRoutedBySender(draft.channel) ? null : readDestination(draft, numberRules);
+        return read === null || 'fault' in read ? [] : [{ accountId, destination: read.e164, sender: draft.sender }];
+      }),
+    );
+  };
 }

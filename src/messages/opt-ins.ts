@@ -18,6 +18,7 @@ import { DAY_MS, HOUR_MS } from '../core/time.ts';
 import type { Accept } from './accept.ts';
 import { changeConsent } from './consent.ts';
 import { wordIn } from './consent-words.ts';
+import { CONSENT_PAGES } from './opt-out-links.ts';
 import { newDraft, reasonOf } from './read-send.ts';
 import { type InboundText, numberOf } from './stops.ts';
 
@@ -26,8 +27,6 @@ const tags = ['Contacts'];
 /** Days after which a request that got no answer is over. */
 const DAYS = 7;
 const LINK = '{{link}}';
-/** Characters of a token: 16 random bytes. */
-const TOKEN = /^[\w-]{22}$/;
 
 const OptInIn = Type.Object({
   to: Type.String({ maxLength: 50, description: 'The number with its country code.' }),
@@ -116,7 +115,7 @@ async function ask({ accept, config }: Deps, actor: Actor, input: Static<typeof 
   const { accountId } = actor;
   const optInId = newId();
   const token = mode === 'page' ? randomBytes(16).toString('base64url') : null;
-  const body = token === null ? text : text.replaceAll(LINK, `${config.publicUrl}/opt-in/${token}`);
+  const body = token === null ? text : text.replaceAll(LINK, `${config.publicUrl}${CONSENT_PAGES}${token}`);
   const draft = newDraft({ channel: 'SMS', source: 'API', destination: read.e164, sender, body, purpose: 'service' });
   const [verdict] = (await accept.once(actor, [draft], {
     claim: async (tx) => {
@@ -258,125 +257,29 @@ export const optInTasks = ({ pool }: { readonly pool: Pool }): Task[] => [
   { name: 'unanswered opt-ins', work: every(HOUR_MS, () => expireOptIns(pool)) },
 ];
 
-const PAGE_POLICY =
-  "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
-const MAX_BODY_BYTES = 1024;
-const page = { content: { 'text/html': { schema: Type.String(), example: '<!doctype html><title>Acme</title>…' } } };
-
-/** Registers the page on which a person confirms. Programs fetch links of messages: only its buttons change something. */
-export function optInPageRoutes(app: App, { pool }: PlatformDeps): void {
-  const params = Type.Object({ token: Type.String({ maxLength: 50 }) });
-  const schema = { tags, security: [], params };
-
-  app.get('/opt-in/:token', {
-    schema: {
-      ...schema,
-      operationId: 'showOptIn',
-      summary: 'Show the page of a question for an opt-in',
-      response: { 200: { description: 'The page, which changes nothing.', ...page } },
-    },
-    handler: async ({ params: { token }, headers }, reply) => {
-      const found = await findByToken(pool, token);
-      if (!found) throw new AppError('not_found');
-      reply.type('text/html; charset=utf-8').header('content-security-policy', PAGE_POLICY);
-      reply.header('referrer-policy', 'no-referrer').header('cache-control', 'no-store');
-      return pageOf(found, languageOf(headers['accept-language']));
-    },
-  });
-
-  app.register(async (scope: App) => {
-    // A form without fields.
-    scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, octets, done) => done(null, octets));
-    scope.post('/opt-in/:token', {
-      bodyLimit: MAX_BODY_BYTES,
-      config: { unauthenticated: true },
-      schema: {
-        ...schema,
-        operationId: 'answerOptIn',
-        summary: 'Answer a question for an opt-in',
-        querystring: Type.Object({ answer: Type.Optional(Type.Enum(['yes', 'no'], { type: 'string' })) }),
-        response: { 200: { description: 'The page with the answer.', ...page } },
-      },
-      handler: async ({ params: { token }, query, headers, ip }, reply) => {
-        const found = await findByToken(pool, token);
-        if (!found || query.answer === undefined) throw new AppError('not_found');
-        const by = { url: `/opt-in/${found.optInId}`, ip };
-        const decision = { isYes: query.answer === 'yes', source: 'PAGE', by } as const;
-        const state = await transaction(pool, (tx) => decide(tx, found, decision));
-        reply.type('text/html; charset=utf-8').header('content-security-policy', PAGE_POLICY);
-        return pageOf({ ...found, state: state ?? found.state }, languageOf(headers['accept-language']));
-      },
-    });
-  });
+/** Records the answer from a page. Returns the state in which the question is then. */
+export async function answerOnPage(
+  tx: Db,
+  asked: AskedOnPage,
+  { isYes, ip }: { readonly isYes: boolean; readonly ip: string },
+): Promise<State> {
+  const by = { url: `${CONSENT_PAGES}${asked.optInId}`, ip };
+  return (await decide(tx, asked, { isYes, source: 'PAGE', by })) ?? asked.state;
 }
 
-type Shown = Key & { readonly state: State; readonly account: string; readonly to: string };
-
-const PAGE_TEXTS = {
-  en: {
-    ask: 'Do you want to get messages from',
-    yes: 'Yes, send me messages',
-    no: 'No',
-    CONFIRMED: 'Thank you. You will get messages.',
-    DECLINED: 'You will get no messages.',
-    EXPIRED: 'This link has expired.',
-  },
-  it: {
-    ask: 'Vuole ricevere messaggi da',
-    yes: 'Sì, inviatemi messaggi',
-    no: 'No',
-    CONFIRMED: 'Grazie. Riceverà messaggi.',
-    DECLINED: 'Non riceverà messaggi.',
-    EXPIRED: 'Il link è scaduto.',
-  },
-  es: {
-    ask: '¿Quiere recibir mensajes de',
-    yes: 'Sí, quiero recibirlos',
-    no: 'No',
-    CONFIRMED: 'Gracias. Recibirá mensajes.',
-    DECLINED: 'No recibirá mensajes.',
-    EXPIRED: 'El enlace ha caducado.',
-  },
-  de: {
-    ask: 'Möchten Sie Nachrichten erhalten von',
-    yes: 'Ja, schicken Sie mir Nachrichten',
-    no: 'Nein',
-    CONFIRMED: 'Danke. Sie erhalten Nachrichten.',
-    DECLINED: 'Sie erhalten keine Nachrichten.',
-    EXPIRED: 'Dieser Link ist abgelaufen.',
-  },
-} as const;
-type Language = keyof typeof PAGE_TEXTS;
-
-const languageOf = (accepted = ''): Language =>
-  (['en', 'it', 'es', 'de'] as const).find((language) => accepted.toLowerCase().startsWith(language)) ?? 'en';
-
-const escaped = (text: string): string => text.replaceAll(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
-const STYLE =
-  'body{font:18px system-ui;max-width:26em;margin:4em auto;padding:0 1em}button{font:inherit;padding:.6em 1em;margin:.3em .6em 0 0}';
-
-function pageOf({ state, account, to }: Shown, language: Language): string {
-  const texts = PAGE_TEXTS[language];
-  const button = (answer: 'yes' | 'no'): string => `<button formaction="?answer=${answer}">${texts[answer]}</button>`;
-  const content =
-    state === 'PENDING'
-      ? `<p>${texts.ask} ${escaped(account)}?</p><p>SMS · …${to.slice(-3)}</p><form method="post">${button('yes')}${button('no')}</form>`
-      : `<p>${texts[state]}</p>`;
-  return `<!doctype html><html lang="${language}"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="robots" content="noindex"><title>${escaped(account)}</title><style>${STYLE}</style><h1>${escaped(account)}</h1>${content}</html>`;
-}
+/** A question as its page shows it. */
+export type AskedOnPage = Key & { readonly state: State; readonly account: string; readonly to: string };
 
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
 
-const findByToken = async (db: Db, token: string): Promise<Shown | undefined> =>
-  TOKEN.test(token)
-    ? maybeOne<Shown>(
-        db,
-        sql`SELECT o.account_id AS "accountId", o.id AS "optInId", o.state, a.name AS account, o.phone_number AS "to"
-            FROM opt_in o JOIN account a ON a.id = o.account_id AND a.status = 'active'
-            WHERE o.token_hash = ${hashOf(token)}`,
-      )
-    : undefined;
+/** Finds the question of a token; undefined: there is none. */
+export const findByToken = (db: Db, token: string): Promise<AskedOnPage | undefined> =>
+  maybeOne(
+    db,
+    sql`SELECT o.account_id AS "accountId", o.id AS "optInId", o.state, a.name AS account, o.phone_number AS "to"
+        FROM opt_in o JOIN account a ON a.id = o.account_id AND a.status = 'active'
+        WHERE o.token_hash = ${hashOf(token)}`,
+  );
 
 const OPT_IN = columns({
   optInId: as<string>('id'),

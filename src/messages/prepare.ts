@@ -1,4 +1,3 @@
-import type { Pool } from 'pg';
 import { type Actor, NO_SENDING_RULES, type SendingRules } from '../core/actor.ts';
 import { mapInSlices } from '../core/background.ts';
 import { isRich, isRoutedBySender, isSmsSender, type Purpose } from '../core/channels.ts';
@@ -14,13 +13,7 @@ import { type NetworkFinder, type NetworkOf, NO_NETWORK } from '../routing/numbe
 import type { FindRoute, MaySend } from '../routing/router.ts';
 import type { Traffic } from '../routing/routes.ts';
 import type { TlvTags } from '../routing/account-tlvs.ts';
-import {
-  createStickyLookup,
-  type FindSticky,
-  NO_STICKY,
-  poolNameOf,
-  type SenderRules,
-} from '../routing/sender-rules.ts';
+import { type FindSticky, NO_STICKY, poolNameOf, type SenderRules } from '../routing/sender-rules.ts';
 import { countParts, fitOneMessage, roomBeside } from '../smpp/text.ts';
 import { decodeTlvs, encodeTlvs } from '../smpp/wire.ts';
 import { isStorable } from '../templates/content.ts';
@@ -30,14 +23,15 @@ import { codeIn, countedText } from './codes.ts';
 import { type FindConsentFault, readDestination } from './consent.ts';
 import type { HashOfPerson } from './erased.ts';
 import type { NewMessage } from './new-messages.ts';
+import { asksOptOut, type OptOutLinks, withOptOut } from './opt-out-links.ts';
 import { type Draft, REFUSALS, type Refusal } from './read-send.ts';
-import { maySmart, smartText, strictFault } from './smart-encoding.ts';
+import { maySmart, type Replaced, smartText, strictFault } from './smart-encoding.ts';
 
 /** Maximum parts per SMS. */
 export const MAX_PARTS = 10;
 
 /** Routes, prices and senders in memory, for the steps to look up. */
-export type Lookups = {
+export type Lookups = OptOutLinks & {
   readonly findRoute: FindRoute;
   readonly findPrice: FindPrice;
   /** Returns true if any price depends on a window; omitted: none does. */
@@ -93,6 +87,8 @@ type Work = Omit<Filling<Prepared>, 'message'> & {
   unitMicros: number;
   /** Explains a rejection beyond its reason. */
   hint?: string;
+  /** The characters that `smart` replaced in the text. */
+  replaced?: readonly Replaced[];
 };
 
 /** A step returns the reason for a rejection, or fills in the work and returns null. */
@@ -248,12 +244,20 @@ const trafficOf = ({
 });
 
 function fillText(work: Work): Refusal | null {
-  const { draft, message } = work;
+  const { draft, message, tables } = work;
   const { encoding, gsmOnly, udh, maxParts = MAX_PARTS } = draft;
   if (message.body === '') return 'empty_body';
   if (message.body.includes('\0')) return 'bad_body';
-  if (encoding === 'smart' && maySmart(message.destination, message.purpose))
-    message.body = smartText(message.body).text;
+  // What an SMPP customer submits is sent as it is.
+  if (message.smppCredentialId === null && asksOptOut(message.body)) {
+    if (!tables.optOutLink) return 'no_public_url';
+    message.body = withOptOut(message.body, tables.optOutLink({ ...message, phoneNumber: message.destination }));
+  }
+  if (encoding === 'smart' && maySmart(message.destination, message.purpose)) {
+    const smart = smartText(message.body);
+    message.body = smart.text;
+    work.replaced = smart.replaced;
+  }
   const { parts, alphabet, units } = countParts(countedText(message.body, draft));
   message.parts = parts;
   work.unicode = alphabet === 'ucs2';
@@ -345,6 +349,8 @@ export type Examined = {
   readonly parts: number;
   /** The text as it would be sent. */
   readonly body: string;
+  /** The characters that `smart` replaced in it. */
+  readonly replaced: readonly Replaced[];
   /** Explains a rejection beyond its reason. */
   readonly hint: string | null;
   /** The rule of the calendar for which it would wait; null: it would be sent at its time. */
@@ -379,6 +385,7 @@ export function examine(
     destination: destination || null,
     parts,
     body: work.message.body,
+    replaced: work.replaced ?? [],
     hint: work.hint ?? null,
     hold: work.hold ?? null,
     priceMicros: priced ? priceMicros : null,
@@ -476,24 +483,4 @@ async function coveredBy(db: Db, accountId: number, messages: readonly Routable[
     covered.add(destination);
   }
   return covered;
-}
-
-type SendersDeps = { readonly pool: Pool; readonly tables: { readonly senderRules: SenderRules } };
-
-/**
- * Creates a function that looks up which recipients of these drafts keep the number of a pool that they know. While no
- * recipient does in any pool, nothing is read, not even the numbers of the recipients.
- */
-export function createKnownSenders({ pool, tables: { senderRules } }: SendersDeps) {
-  const find = createStickyLookup(pool, senderRules);
-  return async (by: Requester, drafts: readonly Draft[]): Promise<FindSticky> => {
-    if (!senderRules.anySticky()) return NO_STICKY;
-    const { accountId, numberRules = DEFAULT_NUMBER_RULES } = by;
-    return find(
-      drafts.flatMap((draft) => {
-        const read = isRoutedBySender(draft.channel) ? null : readDestination(draft, numberRules);
-        return read === null || 'fault' in read ? [] : [{ accountId, destination: read.e164, sender: draft.sender }];
-      }),
-    );
-  };
 }

@@ -16,6 +16,7 @@ import type { BilledTemplate } from './billing.ts';
 import type { Hold } from './calendar.ts';
 import type { Coded } from './codes.ts';
 import type { NextChannel } from './fallback-store.ts';
+import { NO_PUBLIC_URL } from './opt-out-links.ts';
 import type { BulkIn, MessageServerIn, SendIn } from './send-schema.ts';
 import type { Encoding } from './smart-encoding.ts';
 
@@ -341,6 +342,7 @@ export const REFUSALS = {
   no_content: 'there is nothing to send on this channel',
   body_too_long: 'the text needs too many parts',
   body_not_gsm: 'the text has characters outside GSM 03.38',
+  no_public_url: NO_PUBLIC_URL,
   binary_too_long: 'user data header and data together exceed 140 bytes',
   text_too_long_for_header: 'user data header and text do not fit into one message',
   tlv_not_allowed: 'the account may not send this parameter',

@@ -22,7 +22,6 @@ import { type Draft, newDraft, REFUSALS, type Refusal, readSchedule } from './re
 import { type CheckedContent, checkRcs, checkWhatsapp } from './rich.ts';
 import { faultsOfBody, RcsSendIn, WhatsappSendIn } from './rich-schema.ts';
 import { encodingSchema, HoldOut, purposeFields, ReplacedOut } from './send-schema.ts';
-import { smartText } from './smart-encoding.ts';
 import { toHoldOut } from './send-response.ts';
 
 /** The schema accepts incomplete fields: they are reported in `problems` and not by 400. */
@@ -150,7 +149,7 @@ async function previewMessage(
   return {
     channel: input.channel,
     text: found.body,
-    replaced: found.body === draft.body ? [] : [...smartText(draft.body).replaced],
+    replaced: [...found.replaced],
     ...measure({ ...draft, body: found.body }, found),
     held: found.hold && toHoldOut(found.hold),
     country: found.destination === null ? null : countryOf(found.destination),
@@ -227,6 +226,7 @@ const ABOUT: Readonly<Record<Refusal, 'destination' | 'sender' | 'text' | 'credi
   no_content: 'text',
   body_too_long: 'text',
   body_not_gsm: 'text',
+  no_public_url: 'text',
   binary_too_long: 'text',
   text_too_long_for_header: 'text',
   tlv_not_allowed: 'text',

@@ -38,6 +38,7 @@ const MALFORMED: Partial<Record<Refusal, keyof (typeof FORMS)[Form]>> = {
   bad_body: 'text',
   body_too_long: 'text',
   body_not_gsm: 'text',
+  no_public_url: 'text',
   binary_too_long: 'header',
   text_too_long_for_header: 'text',
   tlv_not_allowed: 'tlvs',

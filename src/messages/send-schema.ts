@@ -153,7 +153,9 @@ export const ReplacedOut = Type.Object({ from: Type.String(), to: Type.String(),
 /** Fields of both send bodies for the way in which the message is sent. */
 const sendOptions = {
   placeholders: Type.Optional(
-    Type.Record(Type.String(), Type.String({ maxLength: 500 }), { description: 'Values for `{{name}}` in the body.' }),
+    Type.Record(Type.String(), Type.String({ maxLength: 500 }), {
+      description: 'Values for `{{name}}` in the body. `{{optout}}` needs none: it is a link to opt out.',
+    }),
   ),
   udhData: Type.Optional(Hex(`User data header in hex, ${HEADER_RULES}`)),
   enableNotification: Type.Optional(Type.Boolean({ description: 'Ask for a delivery receipt (default true).' })),

@@ -48,6 +48,27 @@ export async function recordErasure(
 }
 
 /**
+ * Records in the store of this cell, in the caller's transaction, whom an account had erased before it came here. A
+ * backup of this cell from before that may contain the account as it was during an earlier stay.
+ */
+export async function recordCarried(
+  tx: Db,
+  storage: Deps['storage'],
+  { accountId, erasureId }: Pick<ErasureRecord, 'accountId' | 'erasureId'>,
+  onUnknown: OnUnknown,
+): Promise<void> {
+  const last = await applyUnknown(tx, storage, onUnknown);
+  const erased = await many<{ hash: string }>(
+    tx,
+    sql`SELECT encode(hash, 'hex') AS hash FROM erased_person WHERE account_id = ${accountId} ORDER BY hash`,
+  );
+  const next = after(last);
+  const record: ErasureRecord = { accountId, erasureId, hashes: erased.map(({ hash }) => hash) };
+  await storage.put(keyOf(next), Buffer.from(JSON.stringify(record)), { contentType: 'application/json' });
+  await updatePosition(tx, next);
+}
+
+/**
  * Applies the records that a restored database lacks: their persons are not written to from the commit on, and are
  * erased again. Returns true if there were any. Outside of restores it costs a statement and a look into the store.
  */

@@ -31,7 +31,7 @@ import { cancelMessages } from '../messages/cancellation.ts';
 import { createPersonHash, type HashOfPerson } from '../messages/erased.ts';
 import { publishFacts } from '../webhooks/outbox.ts';
 import { erasePerson } from './erase-person.ts';
-import { type ErasureRecord, recordErasure } from './erasure-records.ts';
+import { type ErasureRecord, recordCarried, recordErasure } from './erasure-records.ts';
 
 const ErasureIn = Type.Object({
   ...PersonIn.properties,
@@ -162,6 +162,24 @@ export const personErasure = job<Erasure, ErasureDeps>(
 /** Queues an erasure that a restored database did not know. */
 export const eraseAgain = (tx: Db, { accountId, erasureId, hashes }: ErasureRecord): Promise<void> =>
   personErasure.add(tx, { accountId, key: null, payload: { erasureId, dryRun: false, hashes } });
+
+/** Records of the erasures of an account that has moved here from another cell, whose store may be a different one. */
+export const carriedErasures = job<{ readonly erasureId: string }, Omit<ErasureDeps, 'secretKey'>>(
+  'erasures.carry',
+  { concurrency: 1 },
+  async ({ pool, storage }, { accountId, payload, end }) => {
+    await transaction(pool, async (tx) => {
+      if (await end(tx)) await recordCarried(tx, storage, { accountId, ...payload }, eraseAgain);
+    });
+    return undefined;
+  },
+);
+
+/** Queues these records, in the transaction by which the account arrives. */
+export async function carryErasures(tx: Db, { accountId }: { readonly accountId: number }): Promise<void> {
+  const erased = await maybeOne(tx, sql`SELECT FROM erased_person WHERE account_id = ${accountId} LIMIT 1`);
+  if (erased) await carriedErasures.add(tx, { accountId, key: 'all', payload: { erasureId: newId() } });
+}
 
 /** Number of addresses that are in memory at a time. */
 const ADDRESSES_PER_FETCH = 10_000;

@@ -267,6 +267,7 @@ const STATUS_OF_REFUSAL: Readonly<Record<Refusal, number>> = {
   no_content: SMPP.ESME_RINVMSGLEN,
   body_too_long: SMPP.ESME_RINVMSGLEN,
   body_not_gsm: SMPP.ESME_RINVMSGLEN,
+  no_public_url: SMPP.ESME_RSUBMITFAIL,
   binary_too_long: SMPP.ESME_RINVMSGLEN,
   text_too_long_for_header: SMPP.ESME_RINVMSGLEN,
   tlv_not_allowed: SMPP.ESME_RTLVNOTALLWD,

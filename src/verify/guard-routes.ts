@@ -204,7 +204,9 @@ export function verifyGuardRoutes(app: App, { pool, answers, clock }: VerifyRout
       tags,
       operationId: 'listVerifyStats',
       summary: 'Show how many codes were sent and entered, and what they cost',
-      description: 'By country, network (MCC and MNC), channel or hour. Requires the scope `money` too.',
+      description:
+        'By country, network (MCC and MNC), range of 10,000 numbers, channel or hour; of ranges those first for which most ' +
+        'money was stopped. Requires the scope `money` too.',
       querystring: Type.Object({
         by: Type.Optional(
           Type.Enum(Object.keys(GROUPS) as (keyof typeof GROUPS)[], { type: 'string', default: 'country' }),

@@ -88,6 +88,8 @@ test('the guard names the rule that stopped a code, a discreet one shows a send,
   expect(await again()).toMatchObject({ status: 200, body: { sendCount: 2 } });
   expect((await again()).status).toBe(429);
   expect(await many(pool, sql`SELECT FROM message WHERE starts_with(destination, '+992')`)).toEqual([]);
+  const [range] = (await get('/verify/stats?by=range')).body;
+  expect(range).toMatchObject({ key: '+99292700', started: 0, stopped: 2, moneyStopped: 0.1 });
   const watched = await newService({ guard: { countries, mode: 'monitor' } });
   expect((await call('POST', '/verifications', { serviceId: watched, to: '+992927001236' })).status).toBe(201);
   const decisions = (await get('/verify/guard/decisions?outcome=BLOCK')).body;

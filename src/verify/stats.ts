@@ -1,10 +1,15 @@
-import { as, columns, type Db, many, type RowOf, sql, timeOf } from '../core/db/query.ts';
+import { as, columns, constant, type Db, many, type RowOf, type Sql, sql, timeOf } from '../core/db/query.ts';
 import { firstIdAt } from '../core/ids.ts';
+
+/** The last digits that the ranges of the figures leave open: 10,000 numbers each. */
+const RANGE_DIGITS = constant(4);
+const rangeSql = (number: Sql): Sql => sql`left(${number}, greatest(2, length(${number}) - ${RANGE_DIGITS}))`;
 
 /** Groupings of figures, as expressions over verifications `v` and over decisions `d` of the guard. */
 export const GROUPS = {
   country: [sql`v.country`, sql`d.country`],
   network: [sql`v.network`, sql`NULL::text`],
+  range: [rangeSql(sql`v.number`), rangeSql(sql`d.number`)],
   channel: [sql`v.channel`, sql`NULL::text`],
   hour: [
     sql`to_char(v.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24":00Z"')`,
@@ -61,6 +66,6 @@ export function listStats(db: Db, { accountId, by, serviceId, from, to }: Asked)
             AND d.outcome <> 'ALLOW' AND (${serviceId}::uuid IS NULL OR d.service_id = ${serviceId})
           GROUP BY 1)
         SELECT ${ROW} FROM v FULL JOIN d ON coalesce(v.key, '') = coalesce(d.key, '')
-        ORDER BY coalesce(v.started, 0) DESC, 1 LIMIT 1000`,
+        ORDER BY ${by === 'range' ? sql`coalesce(d.micros, 0) DESC,` : sql``} coalesce(v.started, 0) DESC, 1 LIMIT 1000`,
   );
 }

@@ -10,6 +10,7 @@ import { STATUS, type StatusName } from '../../../src/core/message-state.ts';
 import type { Job } from '../../../src/dispatch/held.ts';
 import type { Waker } from '../../../src/dispatch/pump.ts';
 import { endMessages } from '../../../src/messages/end.ts';
+import type { OptOutLinks } from '../../../src/messages/opt-out-links.ts';
 import { createRecentMessages } from '../../../src/messages/new-messages.ts';
 import type { Revoke } from '../../../src/messages/next-channel.ts';
 import type { Lookups } from '../../../src/messages/prepare.ts';
@@ -74,6 +75,7 @@ export async function openCampaignStage(
   revoke: Revoke = { reaches: () => true, ask: () => Promise.resolve(false) },
   onRoute: () => void = () => undefined,
   senderRules: SenderRules = NO_SENDER_RULES,
+  links: OptOutLinks = {},
 ): Promise<CampaignStage> {
   const accountId = await createAccountWithCredit(pool, 1_000_000_000);
   const connection = { name: `carrier-${accountId}`, kind: 'smpp', sandbox: false, settings: {} } as const;
@@ -85,7 +87,7 @@ export async function openCampaignStage(
     onRoute();
     return [connectionId];
   };
-  const tables = { ...freeOver(findRoute), senderRules };
+  const tables = { ...freeOver(findRoute), senderRules, ...links };
   const deps = { pool, tables, waker: IDLE, recentMessages, paused: () => false, log: silentLog };
   const campaigns = createCampaignRunner({ ...deps, revoke });
 

@@ -123,7 +123,10 @@ const listFields = (signal: AbortSignal) => ok(api.GET('/api/partner-gateway/v1/
 /** A contact field that a text can use. */
 export type Field = Awaited<ReturnType<typeof listFields>>[number];
 
+/** The link by which the recipient of an SMS opts out: no field of a contact, and in no template. */
+const OPT_OUT_LINK: Field = { name: 'optout', custom: false, type: 'text', description: '' };
+
 export const fieldsQuery = queryOptions({
   queryKey: ['placeholders'],
-  queryFn: ({ signal }) => listFields(signal),
+  queryFn: async ({ signal }) => [...(await listFields(signal)), OPT_OUT_LINK],
 });

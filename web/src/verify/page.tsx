@@ -15,7 +15,7 @@ import { AddService, NoServices, Services } from './service-list.tsx';
 import { listServices, NEED, VERIFY, VERIFY_KEYS } from './services.ts';
 import { DateTime, Duration, Money, MsisdnText, Num, Percent, Stat, StatusBadge, type Tone } from '../ui/values.tsx';
 
-const GROUPS = ['country', 'network', 'channel', 'hour'] as const;
+const GROUPS = ['country', 'network', 'range', 'channel', 'hour'] as const;
 const FIELDS = { ...listFields('', 100), service: text(), by: choice(GROUPS) };
 const REFRESH_MS = 15_000;
 
@@ -161,11 +161,12 @@ function useStatColumns(by: (typeof GROUPS)[number]): readonly Column<Row>[] {
 
 type SubjectProps = { readonly by: (typeof GROUPS)[number]; readonly value: string | null };
 
-/** The subject of a row: a country, network, channel or hour. */
+/** The subject of a row: a country, network, range of numbers, channel or hour. */
 function Subject({ by, value }: SubjectProps) {
   const { t, i18n } = useTranslation('ui');
   if (value === null) return <>–</>;
   if (by === 'hour') return <DateTime value={value} show="exact" />;
+  if (by === 'range') return <MsisdnText number={`${value}…`} />;
   if (by === 'channel') return <>{t(`channel.${value}`, { defaultValue: value })}</>;
   return <>{by === 'country' ? new Intl.DisplayNames(i18n.language, { type: 'region' }).of(value) : value}</>;
 }
