@@ -1997,7 +1997,7 @@ export interface paths {
         put?: never;
         /**
          * Ask a person to confirm an opt-in (double opt-in)
-         * @description Sends the question, and records the answer as a consent with its proof. 409 if the person has opted out or has agreed already, or if the message is rejected.
+         * @description Sends the question, and records the answer as a consent with its proof. 409 if the person has opted out or has agreed already, was asked 2 times within 30 days, or if the message is rejected.
          *
          *     Scope: `contacts` (write), and `SMS` (write). Roles: manager, admin.
          */
@@ -19320,7 +19320,7 @@ export interface operations {
                      */
                     purpose?: "marketing" | "transactional" | "otp" | "service";
                     /**
-                     * @description How the person confirms: by a reply such as YES, or on a page whose link replaces `{{link}}` in the text.
+                     * @description How the person confirms: by a reply such as YES to the number that asked, or on a page whose link replaces `{{link}}` in the text.
                      * @enum {string}
                      */
                     mode: "keyword" | "page";
@@ -19358,7 +19358,7 @@ export interface operations {
                         askedAt: string;
                         /**
                          * Format: date-time
-                         * @description 7 days later; the person is not asked again.
+                         * @description 7 days later.
                          */
                         expiresAt: string;
                         decidedAt: string | null;
@@ -19426,7 +19426,7 @@ export interface operations {
                         askedAt: string;
                         /**
                          * Format: date-time
-                         * @description 7 days later; the person is not asked again.
+                         * @description 7 days later.
                          */
                         expiresAt: string;
                         decidedAt: string | null;

@@ -49,7 +49,8 @@ function mayWrite(records: readonly Record[], asked: World & { readonly channel:
   const states = keys.map(([p, s]) => ({ p, state: said.get(keyOf({ channel, purpose: p, sender: s })) }));
   if (states.some(({ p, state }) => state === 'OPTED_OUT' && (p !== '*' || purpose !== 'otp' || !otpAfterStop)))
     return false;
-  return purpose !== 'marketing' || !requireOptIn || states.some(({ state }) => state === 'OPTED_IN');
+  if (purpose !== 'marketing' || states.some(({ state }) => state === 'OPTED_IN')) return true;
+  return !requireOptIn && !states.some(({ p, state }) => state === 'PENDING' && p !== '*');
 }
 
 propertyTest.prop([world], { numRuns: runs(50) })(

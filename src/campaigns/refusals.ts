@@ -96,14 +96,18 @@ const refusesUnknown = (refusals: Refusals, channel: Channel): boolean =>
  */
 function decides(refusals: Refusals, channel: Channel): Sql {
   const sender = refusals.senderOf(channel);
+  const ofMarketing = isMarketing(refusals, channel)
+    ? sql`OR (purpose IN ('*', 'marketing') AND state = 'OPTED_IN') OR (purpose = 'marketing' AND state = 'PENDING')`
+    : sql``;
   return sql`account_id = ${refusals.accountId} AND channel = ${channel}
     AND purpose = ANY(${purposesOf(refusals, channel)}::text[])
     ${sender === null ? sql`` : sql`AND sender IN ('*', ${sender})`}
-    ${refusesUnknown(refusals, channel) ? sql`` : sql`AND state = 'OPTED_OUT'`}`;
+    ${refusesUnknown(refusals, channel) ? sql`` : sql`AND (state = 'OPTED_OUT' ${ofMarketing})`}`;
 }
 
+/** A person who was asked whether they want marketing gets none before the answer. */
 const isOut = (refusals: Refusals, channel: Channel): Sql => sql`bool_or(state = 'OPTED_OUT')
-  ${refusesUnknown(refusals, channel) ? sql`OR NOT bool_or(state = 'OPTED_IN')` : sql``}`;
+  OR (NOT bool_or(state = 'OPTED_IN') ${refusesUnknown(refusals, channel) ? sql`` : sql`AND bool_or(state = 'PENDING')`})`;
 
 /** A SELECT of `person, refused`, each person once: those about whom something is known. */
 export const refusingSql = (refusals: Refusals, channel: Channel): Sql =>

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { Type } from 'typebox';
 import { maybeOne, sql } from '../core/db/query.ts';
-import { tenant, tenantTransaction, transaction } from '../core/db/transaction.ts';
+import { tenant, tenantTransaction } from '../core/db/transaction.ts';
 import { AccountAway, AppError } from '../core/errors.ts';
 import type { App, PlatformDeps } from '../core/http/app.ts';
 import { changeConsent, createConsentCheck } from './consent.ts';
@@ -99,7 +99,7 @@ async function findQuestion(pool: Pool, token: string): Promise<Found | undefine
 }
 
 const answerQuestion = (pool: Pool, found: AskedOnPage, { isYes, ip }: { isYes: boolean; ip: string }) =>
-  transaction(pool, (tx) => answerOnPage(tx, found, { isYes, ip }));
+  tenantTransaction(pool, found, (tx) => answerOnPage(tx, found, { isYes, ip }));
 
 type ChoiceDeps = { readonly pool: Pool; readonly hashOf: HashOfPerson };
 

@@ -74,8 +74,9 @@ function consentFault(
   if (purpose !== null && has('OPTED_OUT', purpose)) return purpose === 'marketing' ? 'marketing_stopped' : 'opted_out';
   if (purpose !== 'marketing') return null;
   if (has('SUSPECTED', 'marketing')) return 'stop_suspected';
-  if (!requireOptIn) return null;
-  return has('OPTED_IN', '*') || has('OPTED_IN', 'marketing') ? null : 'not_opted_in';
+  if (has('OPTED_IN', '*') || has('OPTED_IN', 'marketing')) return null;
+  // A person who was asked gets no marketing before the answer.
+  return requireOptIn || has('PENDING', 'marketing') ? 'not_opted_in' : null;
 }
 
 /** Returns a sender as records name it: carriers write numbers without a plus, and names in any case. */
@@ -311,7 +312,8 @@ const storeChanges = (tx: Db, rows: readonly ConsentChange[]): Promise<Changed[]
           WHERE state <> 'UNKNOWN' ORDER BY account_id, person, channel, purpose, sender
           ON CONFLICT (account_id, person, channel, purpose, sender) DO UPDATE
             SET state = excluded.state, source = excluded.source, since = excluded.since, proof = excluded.proof
-            WHERE c.state <> excluded.state OR (c.state = 'OPTED_IN' AND excluded.proof <> coalesce(c.proof, '{}'))
+            -- What a person has decided meanwhile beats a question.
+            WHERE (c.state <> excluded.state AND excluded.state <> 'PENDING') OR (c.state = 'OPTED_IN' AND excluded.proof <> coalesce(c.proof, '{}'))
           RETURNING c.account_id, c.phone_number, c.channel, c.purpose, c.sender, c.state, c.source, c.since, c.proof)
         INSERT INTO consent_change (account_id, phone_number, channel, purpose, sender, state, source, at, proof)
         SELECT * FROM gone UNION ALL SELECT * FROM stored

@@ -73,7 +73,7 @@ test('a person is asked, confirms by a reply, and gets marketing only then; the 
   expect([await consents(person), await offer(person)]).toEqual([['marketing OPTED_IN START'], 'accepted']);
 });
 
-test('a person who says no, or nothing for seven days, is as before', async () => {
+test('a person who says no gets no marketing, and one who says nothing for seven days is as before', async () => {
   const [no, silent] = [nextPerson(), nextPerson()];
   const asked = [(await ask(no)).body, (await ask(silent)).body];
   await inbox.write('Nein danke', { from: no });
@@ -81,7 +81,8 @@ test('a person who says no, or nothing for seven days, is as before', async () =
   expect(await expireOptIns(inbox.database.pool)).toBe(1);
   await inbox.write('yes', { from: silent });
   expect([(await find(asked[0].optInId)).state, (await find(asked[1].optInId)).state]).toEqual(['DECLINED', 'EXPIRED']);
-  expect([await consents(no), await consents(silent), await offer(silent)]).toEqual([[], [], 'not_opted_in']);
+  expect([await consents(no), await consents(silent)]).toEqual([['marketing OPTED_OUT STOP'], []]);
+  expect([await offer(no), await offer(silent)]).toEqual(['marketing_stopped', 'not_opted_in']);
 });
 
 test('on the page only the buttons change something, and the first answer counts', async () => {
@@ -112,6 +113,36 @@ test('a person who has opted out or agreed is not asked', async () => {
   expect([(await ask(friend)).status, await textsTo(friend)]).toEqual([409, []]);
 });
 
-test.each([[{ mode: 'page' }], [{ to: '12' }], [{ text: '' }]])('%j is rejected', async (more) => {
-  expect((await ask(nextPerson(), more)).status).toBe(400);
+test.each([[{ mode: 'page' }], [{ to: '12' }], [{ text: '' }], [{ sender: 'Acme' }]])(
+  '%j is rejected',
+  async (more) => {
+    expect((await ask(nextPerson(), more)).status).toBe(400);
+  },
+);
+
+test('a yes counts only while nothing else has been said since the question', async () => {
+  const [stopped, changed] = [nextPerson(), nextPerson()];
+  const asked = [(await ask(stopped)).body, (await ask(changed)).body];
+  await inbox.write('STOP', { from: stopped });
+  const consent = { to: `+${changed}`, channel: 'SMS', purpose: 'marketing', state: 'OPTED_OUT' };
+  await call(inbox.app, 'PUT', `${PG}/consents`, { consents: [consent] });
+  for (const person of [stopped, changed]) await inbox.write('ok', { from: person });
+  expect([(await find(asked[0].optInId)).state, (await find(asked[1].optInId)).state]).toEqual(['EXPIRED', 'EXPIRED']);
+  expect([await offer(stopped), await offer(changed)]).toEqual(['opted_out', 'marketing_stopped']);
+});
+
+test('a question counts as answered only by a reply to the number that asked', async () => {
+  const person = nextPerson();
+  const { body } = await ask(person);
+  await exec(inbox.database.pool, sql`UPDATE message SET sender = '393999999999' WHERE id = ${body.messageId}`);
+  await inbox.write('ok', { from: person });
+  expect((await find(body.optInId)).state).toBe('PENDING');
+});
+
+test('a person is asked twice at most, and the first answer ends both questions', async () => {
+  const person = nextPerson();
+  const asked = [(await ask(person)).body, (await ask(person)).body];
+  expect([(await ask(person)).status, (await textsTo(person)).length]).toEqual([409, 2]);
+  await inbox.write('Hayır', { from: person });
+  expect([(await find(asked[0].optInId)).state, (await find(asked[1].optInId)).state]).toEqual(['EXPIRED', 'DECLINED']);
 });

@@ -5,7 +5,8 @@ import { recordAudit } from '../accounts/audit.ts';
 import { every, type Task } from '../core/background.ts';
 import type { Actor } from '../core/actor.ts';
 import type { Purpose } from '../core/channels.ts';
-import { as, columns, type Db, exec, many, maybeOne, type RowOf, sql } from '../core/db/query.ts';
+import { bigint, rowsOf, text } from '../core/db/columns.ts';
+import { as, columns, type Db, exec, many, maybeOne, one, raw, type RowOf, sql } from '../core/db/query.ts';
 import { tenant, transaction } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
 import { type App, ErrorOut, type PlatformDeps, ref, withExamples } from '../core/http/app.ts';
@@ -14,9 +15,10 @@ import { idempotentHandler } from '../core/http/idempotency.ts';
 import { newId } from '../core/ids.ts';
 import { NUMBER_FAULTS, personOf, readNumber } from '../core/phone.ts';
 import { instant, orNull, purposeSchema } from '../core/schema.ts';
+import { foldText } from '../core/fold.ts';
 import { DAY_MS, HOUR_MS } from '../core/time.ts';
 import type { Accept } from './accept.ts';
-import { changeConsent } from './consent.ts';
+import { changeConsent, senderKey } from './consent.ts';
 import { wordIn } from './consent-words.ts';
 import { CONSENT_PAGES } from './opt-out-links.ts';
 import { newDraft, reasonOf } from './read-send.ts';
@@ -26,6 +28,9 @@ const PATH = '/api/partner-gateway/v1/opt-ins';
 const tags = ['Contacts'];
 /** Days after which a request that got no answer is over. */
 const DAYS = 7;
+/** Questions of one purpose to one person within 30 days: one, and a reminder. */
+const MAX_ASKED = 2;
+const ASKED_DAYS = 30;
 const LINK = '{{link}}';
 
 const OptInIn = Type.Object({
@@ -34,7 +39,7 @@ const OptInIn = Type.Object({
   mode: Type.Enum(['keyword', 'page'], {
     type: 'string',
     description:
-      'How the person confirms: by a reply such as YES, or on a page whose link replaces `{{link}}` in the text.',
+      'How the person confirms: by a reply such as YES to the number that asked, or on a page whose link replaces `{{link}}` in the text.',
   }),
   text: Type.String({ minLength: 1, maxLength: 480, description: 'The question, as SMS.' }),
   sender: Type.Optional(Type.String({ maxLength: 64, description: 'A number that can be answered, for `keyword`.' })),
@@ -48,7 +53,7 @@ const OptInOut = Type.Object({
   state: Type.Enum([...STATES], { type: 'string' }),
   messageId: Type.String({ format: 'uuid', description: 'The message with the question.' }),
   askedAt: instant(),
-  expiresAt: instant(`${DAYS} days later; the person is not asked again.`),
+  expiresAt: instant(`${DAYS} days later.`),
   decidedAt: orNull(instant()),
   proof: orNull(
     Type.Record(Type.String(), Type.Unknown(), { description: 'The question and the answer, with their times.' }),
@@ -67,7 +72,7 @@ export function optInRoutes(app: App, deps: Deps): void {
       summary: 'Ask a person to confirm an opt-in (double opt-in)',
       description:
         'Sends the question, and records the answer as a consent with its proof. 409 if the person has opted out or has ' +
-        'agreed already, or if the message is rejected.',
+        `agreed already, was asked ${MAX_ASKED} times within ${ASKED_DAYS} days, or if the message is rejected.`,
       body: withExamples(OptInIn, {
         to: '+393331234570',
         mode: 'keyword',
@@ -110,6 +115,9 @@ async function ask({ accept, config }: Deps, actor: Actor, input: Static<typeof 
   const faults = [
     ...('fault' in read ? [{ field: 'to', message: NUMBER_FAULTS[read.fault] }] : []),
     ...(mode === 'page' && !text.includes(LINK) ? [{ field: 'text', message: `must contain ${LINK}` }] : []),
+    ...(mode === 'keyword' && /[^+\d]/.test(sender)
+      ? [{ field: 'sender', message: 'must be a number: nobody can reply to a name' }]
+      : []),
   ];
   if ('fault' in read || faults.length > 0) throw invalidFields(faults);
   const { accountId } = actor;
@@ -129,12 +137,12 @@ async function ask({ accept, config }: Deps, actor: Actor, input: Static<typeof 
         optInId,
         phoneNumber: read.e164,
         purpose,
-        text: body,
+        text,
         token,
         messageId: made.messageId,
       };
       await insertOptIn(tx, asked);
-      const proof = { optInId, asked: body };
+      const proof = { optInId, asked: text };
       const key = { accountId, phoneNumber: read.e164, channel: 'SMS', purpose, sender: '*' } as const;
       await changeConsent(tx, [{ ...key, state: 'PENDING', source: 'API', since: null, proof }]);
       await recordAudit(tx, actor, { action: 'consent.ask', subject: `opt-in:${optInId}`, detail: { mode, purpose } });
@@ -149,7 +157,7 @@ async function ask({ accept, config }: Deps, actor: Actor, input: Static<typeof 
 
 type Asked = { readonly accountId: number; readonly phoneNumber: string; readonly purpose: Purpose };
 
-/** Throws 409 if a person has already said yes or no to messages of a purpose. */
+/** Throws 409 if a person has already said yes or no to messages of a purpose, or was asked often enough. */
 async function refuseDecided(tx: Db, { accountId, phoneNumber, purpose }: Asked): Promise<void> {
   const [decided] = await many<{ state: string }>(
     tx,
@@ -162,9 +170,17 @@ async function refuseDecided(tx: Db, { accountId, phoneNumber, purpose }: Asked)
     throw new AppError('conflict', {
       message: decided.state === 'OPTED_OUT' ? 'The person has opted out' : 'The person has agreed already',
     });
+  const { count } = await one<{ count: number }>(
+    tx,
+    sql`SELECT count(*) AS count FROM opt_in
+        WHERE account_id = ${accountId} AND person = ${personOf(phoneNumber)} AND purpose = ${purpose}
+          AND asked_at > now() - make_interval(days => ${ASKED_DAYS})`,
+  );
+  if (count >= MAX_ASKED)
+    throw new AppError('conflict', { message: `The person was asked ${MAX_ASKED} times within ${ASKED_DAYS} days` });
 }
 
-const wordsOf = (list: string): string[] => list.split(', ');
+const wordsOf = (list: string): string[] => list.split(', ').map(foldText);
 /** Replies that confirm or decline, each the whole message but for courtesies. */
 const YES = new Set(
   wordsOf('yes, y, ok, okay, sì, si, sí, sim, oui, ja, tak, da, evet, ano, áno, igen, ναι, так, да, כן, نعم'),
@@ -179,78 +195,127 @@ export async function applyOptInReplies(
   tx: Db,
   messages: readonly (InboundText & { readonly said: unknown })[],
 ): Promise<void> {
-  for (const { accountId, channel, source, body, said } of messages) {
+  for (const { accountId, channel, source, destination, body, said } of messages) {
     const word = said === null && channel === 'SMS' && accountId > 0 ? wordIn(body) : null;
     const phoneNumber = word !== null && (YES.has(word) || NO.has(word)) ? numberOf({ channel, source }) : null;
     if (phoneNumber === null || word === null) continue;
-    const [open] = await many<{ optInId: string }>(
-      tx,
-      sql`SELECT id AS "optInId" FROM opt_in
-          WHERE account_id = ${accountId} AND person = ${personOf(phoneNumber)} AND state = 'PENDING' AND token_hash IS NULL
-          ORDER BY id DESC LIMIT 1`,
-    );
-    if (open) await decide(tx, { accountId, ...open }, { isYes: YES.has(word), source: 'START', by: { reply: body } });
+    const open = await findAsked(tx, { accountId, phoneNumber, askedBy: senderKey(destination) });
+    const isYes = YES.has(word);
+    const decision = { isYes, source: isYes ? 'START' : 'STOP', by: { reply: body } } as const;
+    if (open) await decide(tx, { accountId, ...open }, decision);
   }
 }
+
+/**
+ * Finds the latest open question that a reply to one of our numbers answers. A name that asked takes no replies, and a
+ * carrier may bring them under any number.
+ */
+const findAsked = (
+  tx: Db,
+  {
+    accountId,
+    phoneNumber,
+    askedBy,
+  }: { readonly accountId: number; readonly phoneNumber: string; readonly askedBy: string },
+): Promise<{ optInId: string } | undefined> =>
+  maybeOne(
+    tx,
+    sql`SELECT o.id AS "optInId" FROM opt_in o
+        LEFT JOIN message m ON m.account_id = o.account_id AND m.id = o.message_id
+        WHERE o.account_id = ${accountId} AND o.person = ${personOf(phoneNumber)} AND o.state = 'PENDING'
+          AND o.token_hash IS NULL AND o.asked_at > now() - make_interval(days => ${DAYS})
+          AND (m.id IS NULL OR m.sender !~ '^[+]?[0-9]+$' OR ltrim(m.sender, '+') = ${askedBy})
+        ORDER BY o.id DESC LIMIT 1`,
+  );
 
 type Key = { readonly accountId: number; readonly optInId: string };
 type Decision = {
   readonly isYes: boolean;
-  readonly source: 'START' | 'PAGE';
+  readonly source: 'START' | 'STOP' | 'PAGE';
   readonly by: Readonly<Record<string, unknown>>;
 };
 
-/** Records an answer, once, with its proof. Returns the state in which the question is then; undefined: there is none. */
+/**
+ * Records an answer, once, with its proof, and ends other open questions about the same. A yes counts only while nothing
+ * else has been said since the question. Returns the state in which the question is then; undefined: there is none.
+ */
 async function decide(tx: Db, key: Key, { isYes, source, by }: Decision): Promise<State | undefined> {
   const moved = await moveToDecided(tx, key, isYes ? 'CONFIRMED' : 'DECLINED', by);
   if (!moved) return (await findOptIn(tx, key))?.state;
   const { to: phoneNumber, purpose, proof } = moved;
-  const change = {
-    accountId: key.accountId,
-    phoneNumber,
-    channel: 'SMS',
-    purpose,
-    sender: '*',
-    source,
-    since: null,
-  } as const;
-  if (isYes) await changeConsent(tx, [{ ...change, state: 'OPTED_IN', proof }]);
-  else await forgetPending(tx, [{ ...change, state: 'UNKNOWN', proof }]);
+  const { accountId } = key;
+  const asked = { accountId, phoneNumber, purpose };
+  await endOthers(tx, asked);
+  if ((await lockPending(tx, [asked])).length === 0 || (isYes && (await hasOptedOut(tx, asked)))) {
+    await updateState(tx, { ...key, state: 'EXPIRED' });
+    return 'EXPIRED';
+  }
+  const state = isYes ? ('OPTED_IN' as const) : ('OPTED_OUT' as const);
+  await changeConsent(tx, [{ ...asked, channel: 'SMS', sender: '*', source, since: null, state, proof }]);
   return moved.state;
 }
 
-/** Ends records of persons who were asked, unless they have said something else meanwhile. */
-async function forgetPending(tx: Db, changes: Parameters<typeof changeConsent>[1]): Promise<void> {
-  for (const change of changes) {
-    const { accountId, phoneNumber, purpose } = change;
-    const pending = await many(
+/** Locks the records of persons who were asked and have said nothing else since, in the order of their keys. */
+const lockPending = (tx: Db, asked: readonly Asked[]): Promise<Asked[]> =>
+  many(
+    tx,
+    sql`SELECT c.account_id AS "accountId", c.phone_number AS "phoneNumber", c.purpose
+        FROM consent c JOIN ${rowsOf(asked, {
+          account_id: bigint((a) => a.accountId),
+          person: text((a) => personOf(a.phoneNumber)),
+          purpose: text((a) => a.purpose),
+        })} AS u USING (account_id, person, purpose)
+        WHERE c.channel = 'SMS' AND c.sender = '*' AND c.state = 'PENDING'
+        ORDER BY c.account_id, c.person, c.channel, c.purpose, c.sender FOR UPDATE OF c`,
+  );
+
+const hasOptedOut = async (tx: Db, { accountId, phoneNumber, purpose }: Asked): Promise<boolean> =>
+  (
+    await many(
       tx,
       sql`SELECT FROM consent WHERE account_id = ${accountId} AND person = ${personOf(phoneNumber)} AND channel = 'SMS'
-            AND purpose = ${purpose} AND sender = '*' AND state = 'PENDING' FOR UPDATE`,
-    );
-    if (pending.length > 0) await changeConsent(tx, [change]);
-  }
-}
+            AND purpose IN ('*', ${purpose}) AND state = 'OPTED_OUT' LIMIT 1`,
+    )
+  ).length > 0;
+
+const endOthers = (tx: Db, { accountId, phoneNumber, purpose }: Asked): Promise<number> =>
+  exec(
+    tx,
+    sql`UPDATE opt_in SET state = 'EXPIRED', decided_at = now()
+        WHERE account_id = ${accountId} AND person = ${personOf(phoneNumber)} AND purpose = ${purpose} AND state = 'PENDING'`,
+  );
+
+const updateState = (tx: Db, { accountId, optInId, state }: Key & { readonly state: State }): Promise<number> =>
+  exec(tx, sql`UPDATE opt_in SET state = ${state} WHERE account_id = ${accountId} AND id = ${optInId}`);
 
 const BATCH = 500;
 
 /** Ends questions that got no answer in time. Returns their number. */
-export const expireOptIns = (pool: Pool): Promise<number> =>
-  transaction(pool, async (tx) => {
-    const over = await many<{ accountId: number; phoneNumber: string; purpose: Purpose }>(
-      tx,
-      sql`UPDATE opt_in SET state = 'EXPIRED', decided_at = now() WHERE (account_id, id) IN (
-            SELECT account_id, id FROM opt_in WHERE state = 'PENDING' AND asked_at < now() - make_interval(days => ${DAYS})
-            LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)
-          RETURNING account_id AS "accountId", phone_number AS "phoneNumber", purpose`,
-    );
-    const ended = { channel: 'SMS', sender: '*', state: 'UNKNOWN', source: 'API', since: null, proof: null } as const;
-    await forgetPending(
-      tx,
-      over.map((one) => ({ ...one, ...ended })),
-    );
-    return over.length;
-  });
+export async function expireOptIns(pool: Pool): Promise<number> {
+  let ended = 0;
+  for (;;) {
+    const count = await transaction(pool, expireSome);
+    ended += count;
+    if (count < BATCH) return ended;
+  }
+}
+
+async function expireSome(tx: Db): Promise<number> {
+  const over = await many<Asked>(
+    tx,
+    sql`UPDATE opt_in SET state = 'EXPIRED', decided_at = now() WHERE (account_id, id) IN (
+          SELECT account_id, id FROM opt_in WHERE state = 'PENDING' AND asked_at < now() - make_interval(days => ${DAYS})
+          LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)
+        RETURNING account_id AS "accountId", phone_number AS "phoneNumber", purpose`,
+  );
+  const ended = { channel: 'SMS', sender: '*', state: 'UNKNOWN', source: 'API', since: null, proof: null } as const;
+  const silent = over.length > 0 ? await lockPending(tx, over) : [];
+  await changeConsent(
+    tx,
+    silent.map((one) => ({ ...one, ...ended })),
+  );
+  return over.length;
+}
 
 /** The task that ends questions for an opt-in that got no answer. */
 export const optInTasks = ({ pool }: { readonly pool: Pool }): Task[] => [
@@ -270,13 +335,16 @@ export async function answerOnPage(
 /** A question as its page shows it. */
 export type AskedOnPage = Key & { readonly state: State; readonly account: string; readonly to: string };
 
+/** State of a question now: the task that ends questions runs once an hour. */
+const STATE_NOW = `CASE WHEN state = 'PENDING' AND asked_at <= now() - make_interval(days => ${DAYS}) THEN 'EXPIRED' ELSE state END`;
+
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
 
 /** Finds the question of a token; undefined: there is none. */
 export const findByToken = (db: Db, token: string): Promise<AskedOnPage | undefined> =>
   maybeOne(
     db,
-    sql`SELECT o.account_id AS "accountId", o.id AS "optInId", o.state, a.name AS account, o.phone_number AS "to"
+    sql`SELECT o.account_id AS "accountId", o.id AS "optInId", ${raw(STATE_NOW.replaceAll('state', 'o.state'))} AS state, a.name AS account, o.phone_number AS "to"
         FROM opt_in o JOIN account a ON a.id = o.account_id AND a.status = 'active'
         WHERE o.token_hash = ${hashOf(token)}`,
   );
@@ -285,7 +353,7 @@ const OPT_IN = columns({
   optInId: as<string>('id'),
   to: as<string>('phone_number'),
   purpose: as<Purpose>('purpose'),
-  state: as<State>('state'),
+  state: as<State>(STATE_NOW),
   messageId: as<string>('message_id'),
   askedAt: as<Date>('asked_at'),
   decidedAt: as<Date | null>('decided_at'),
@@ -328,6 +396,7 @@ const moveToDecided = (
             'optInId', id, 'asked', text, 'askedAt', asked_at, 'at', now(), 'number', phone_number)
           || ${JSON.stringify(by)}::jsonb
         WHERE account_id = ${accountId} AND id = ${optInId} AND state = 'PENDING'
+          AND asked_at > now() - make_interval(days => ${DAYS})
           AND asked_at > now() - make_interval(days => ${DAYS})
         RETURNING ${OPT_IN}`,
   );
