@@ -12,7 +12,7 @@ import { PLACES_AT_RANDOM } from '../sabotage/in-database.ts';
 import { compare, type Expected, type Undelivered } from './compare.ts';
 import { compareFeed, keepFeed, startReader } from './feed.ts';
 import { type Behaviour, type Receivers, startReceivers } from './receivers.ts';
-import { addEndpoints, compareSeveral, countAccepted, countWanted } from './several.ts';
+import { addEndpoints, compareSeveral, countWanted } from './several.ts';
 
 const WORKERS = 2;
 const STALL_TIMEOUT_MS = 30_000;
@@ -87,7 +87,7 @@ async function prove(run: Run): Promise<Findings> {
   const wantedOfSeveral = countWanted(ofSeveral);
   await untilOrStalled(
     receivers,
-    () => acknowledged(receivers) >= wanted && countAccepted(receivers.several) >= wantedOfSeveral,
+    () => receivers.accepted.size >= wanted && receivers.acceptedBySeveral.size >= wantedOfSeveral,
   );
   receivers.goAway();
   // A new worker polls at once; the others may be in a pause of up to a minute.
@@ -188,9 +188,6 @@ async function simulate(client: Client, behaviour: Behaviour, count: number): Pr
   }
   return expected;
 }
-
-const acknowledged = ({ received }: Receivers): number =>
-  new Set(received.filter((one) => one.acknowledged).map(({ request }) => request.headers['webhook-id'])).size;
 
 type KillPlan = {
   readonly crew: Crew;

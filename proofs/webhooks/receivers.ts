@@ -23,9 +23,13 @@ export type Receivers = AsyncDisposable & {
   readonly urlOf: (behaviour: Behaviour) => string;
   /** Everything received, in the order of arrival. */
   readonly received: readonly ReceivedEvent[];
+  /** The ids of the accepted events. */
+  readonly accepted: ReadonlySet<string>;
   readonly urlOfEndpoint: (name: string) => string;
   /** Everything that came to the endpoints of the account with several, in the order of arrival. */
   readonly several: readonly SeveralEvent[];
+  /** The events that the living ones of them have accepted, by endpoint and id. */
+  readonly acceptedBySeveral: ReadonlySet<string>;
   /** From now on the hostile receiver returns 410 Gone. */
   goAway(): void;
 };
@@ -52,6 +56,9 @@ export async function startReceivers(run: RandomSource): Promise<Receivers> {
   const receiver: Receiver = await startReceiver();
   const received: ReceivedEvent[] = [];
   const several: SeveralEvent[] = [];
+  // Kept up to date: the conditions of a run are looked at 50 times a second, and there are hundreds of thousands.
+  const accepted = new Set<string>();
+  const acceptedBySeveral = new Set<string>();
   const refusals = new Map<string, number>();
   let gone = false;
 
@@ -69,6 +76,7 @@ export async function startReceivers(run: RandomSource): Promise<Receivers> {
     const behaviour = BEHAVIOURS.find((one) => request.path === `/${one}`) ?? 'hostile';
     const acknowledged = isAcknowledged(behaviour, request);
     received.push({ behaviour, acknowledged, request });
+    if (acknowledged) accepted.add(String(request.headers['webhook-id']));
     if (acknowledged) return { delayMs: 5 };
     if (behaviour === 'flaky') return oneOf(run, REFUSALS);
     return gone ? { status: 410 } : { manner: oneOf(run, BAD_MANNERS) };
@@ -77,6 +85,7 @@ export async function startReceivers(run: RandomSource): Promise<Receivers> {
     const endpoint = request.path.slice(SEVERAL.length);
     const acknowledged = endpoint !== 'dead' && isAcknowledged('flaky', request);
     several.push({ endpoint, acknowledged, request });
+    if (acknowledged) acceptedBySeveral.add(`${endpoint}/${request.headers['webhook-id']}`);
     if (acknowledged) return { delayMs: 5 };
     if (endpoint !== 'dead') return oneOf(run, REFUSALS);
     return gone ? { status: 410 } : { status: 500 };
@@ -86,7 +95,9 @@ export async function startReceivers(run: RandomSource): Promise<Receivers> {
     urlOf: (behaviour) => `${receiver.url}/${behaviour}`,
     urlOfEndpoint: (name) => `${receiver.url}${SEVERAL}${name}`,
     received,
+    accepted,
     several,
+    acceptedBySeveral,
     goAway() {
       gone = true;
     },

@@ -43,14 +43,6 @@ export const codesOf = ({ codes }: Expected): readonly number[] => [TAKEN, ...co
 export const countWanted = (expected: readonly Expected[]): number =>
   LIVING.reduce((sum, [, { gets }]) => sum + expected.flatMap((one) => codesOf(one).filter(gets)).length, 0);
 
-/** Counts the events that the living endpoints have accepted. */
-export const countAccepted = (received: readonly SeveralEvent[]): number =>
-  new Set(
-    received
-      .filter(({ acknowledged, endpoint }) => acknowledged && endpoint !== 'dead')
-      .map(({ endpoint, request }) => `${endpoint}/${request.headers['webhook-id']}`),
-  ).size;
-
 type Body = {
   readonly id: string;
   readonly data: { readonly messageId: string; readonly status: { readonly code: number } };
