@@ -35,6 +35,15 @@ test('a signed link names its account, whatever else the browser sends', () => {
   expect(read('/api/files/abc?account=-7&signature=x')).toEqual({ kind: 'unknown' });
 });
 
+test('a page behind the link of a message names its account, whatever else the browser sends', () => {
+  const page = `/c/${(3298534883345).toString(36)}.${'A'.repeat(22)}`;
+  expect(read(`${page}?answer=no`, { cookie: `__Host-heliograph=${TOKEN}` })).toEqual({
+    kind: 'account',
+    accountId: 3298534883345,
+  });
+  expect(read(`/c/${'A'.repeat(22)}`)).toEqual({ kind: 'unknown' });
+});
+
 test('a browser that another site sends back names its state', () => {
   expect(read('/oauth/single-sign-on/callback/token?code=c&state=abc')).toEqual({ kind: 'hash', id: hashOf('abc') });
   expect(read('/oauth/facebook/callback?state=abc&code=c')).toEqual({ kind: 'hash', id: hashOf('abc') });

@@ -13,6 +13,7 @@ import { explainDatabaseError } from '../core/db/startup-error.ts';
 import { groupCommit } from '../core/db/transaction.ts';
 import type { Log } from '../core/log.ts';
 import { readCredentials } from '../core/secrets.ts';
+import { CONSENT_PAGES, readConsentPath } from '../messages/opt-out-links.ts';
 
 const DIRECTORY_MIGRATIONS = fileURLToPath(new URL('../../db/directory', import.meta.url));
 
@@ -137,6 +138,7 @@ export function readCaller(request: FrontRequest): Named {
   const { uri, body } = request;
   return (
     (body === undefined ? undefined : namedByBody(body)) ??
+    namedByPath(uri) ??
     (uri.includes('?') ? namedByQuery(uri) : undefined) ??
     namedByCredentials(request)
   );
@@ -150,6 +152,13 @@ function namedByBody(body: unknown): Named | undefined {
   if (company === undefined) return undefined;
   const name = company.trim().toLowerCase();
   return { kind: 'company', id: name.slice(name.lastIndexOf('@') + 1) };
+}
+
+/** The pages behind links in messages name their account. */
+function namedByPath(uri: string): Named | undefined {
+  if (!uri.startsWith(CONSENT_PAGES)) return undefined;
+  const read = readConsentPath(pathOf(uri).slice(CONSENT_PAGES.length));
+  return read === null ? undefined : { kind: 'account', accountId: read.accountId };
 }
 
 function namedByQuery(uri: string): Named | undefined {

@@ -65,7 +65,7 @@ const textTo = async (phoneNumber: string): Promise<string> => {
   return rows[0]?.body ?? '';
 };
 const pageOf = async (phoneNumber: string): Promise<string> =>
-  /\/c\/[\w-]{22}$/.exec(await textTo(phoneNumber))?.[0] ?? '';
+  /\/c\/\w+\.[\w-]{22}$/.exec(await textTo(phoneNumber))?.[0] ?? '';
 const consents = async (phoneNumber: string) =>
   (await call(inbox.app, 'GET', `${PG}/consents?to=${encodeURIComponent(phoneNumber)}`)).body;
 
@@ -122,8 +122,9 @@ test('a preview counts the link as it is sent', async () => {
   ];
   await send(person, text);
   expect(addressed.text).toBe(await textTo(person));
-  expect([unaddressed.characters, addressed.characters]).toEqual([149, 149]);
-  expect((await call(app, 'GET', unaddressed.text.slice(-25))).status).toBe(404);
+  const length = 101 + `${PUBLIC_URL}${await pageOf(person)}`.length;
+  expect([unaddressed.characters, addressed.characters]).toEqual([length, length]);
+  expect((await call(app, 'GET', unaddressed.text.slice(101 + PUBLIC_URL.length))).status).toBe(404);
 });
 
 test('without a PUBLIC_URL the field with the placeholder is rejected', async () => {
@@ -155,14 +156,22 @@ test('a wrong token is not told apart from an unknown one, and cannot be tried w
   await send(person);
   const page = await pageOf(person);
   const { seal } = createOptOutTokens(inbox.deps.secretKey);
-  const unknown = ['A'.repeat(22), seal({ accountId: 999, phoneNumber: person }), `${page.slice(3, -1)}!`];
+  const [account = '', token = ''] = page.slice(3).split('.');
+  const other = seal({ accountId: 999, phoneNumber: person });
+  const unknown = [
+    'A'.repeat(22),
+    `${token.slice(0, -1)}!`,
+    `.${token}`,
+    `x.${token}`,
+    `rr.${other}`,
+    `${account}.${other}`,
+  ];
   const changed = Array.from({ length: 22 }, (_, at) => {
-    const token = page.slice(3);
-    return `${token.slice(0, at)}${token[at] === 'A' ? 'Q' : 'A'}${token.slice(at + 1)}`;
+    return `${account}.${token.slice(0, at)}${token[at] === 'A' ? 'Q' : 'A'}${token.slice(at + 1)}`;
   });
   const answers = [];
-  for (const token of [...unknown, ...changed])
-    answers.push(await call(app, 'GET', `/c/${token}`), await call(app, 'POST', `/c/${token}?answer=no`));
+  for (const end of [...unknown, ...changed])
+    answers.push(await call(app, 'GET', `/c/${end}`), await call(app, 'POST', `/c/${end}?answer=no`));
   const seen = answers.map(({ status, body }) => JSON.stringify([status, body.message]));
   expect([...new Set(seen)]).toEqual([expect.stringContaining('404')]);
   expect((await consents(person)).records).toEqual([]);

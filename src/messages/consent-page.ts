@@ -8,7 +8,7 @@ import { changeConsent, createConsentCheck } from './consent.ts';
 import { loadConsentSettings } from './consent-settings.ts';
 import { createPersonHash, type HashOfPerson } from './erased.ts';
 import { type AskedOnPage, answerOnPage, findByToken } from './opt-ins.ts';
-import { CONSENT_PAGES, CONSENT_TOKEN, createOptOutTokens } from './opt-out-links.ts';
+import { CONSENT_PAGES, createOptOutTokens, readConsentPath } from './opt-out-links.ts';
 import { stopsOf } from './stops.ts';
 
 const PAGE_POLICY =
@@ -38,9 +38,14 @@ export function consentPageRoutes(app: App, { pool, secretKey }: PlatformDeps): 
   // Failures count against the address, so tokens cannot be tried out.
   const config = { unauthenticated: true };
 
-  async function find(token: string): Promise<Found> {
-    const person = CONSENT_TOKEN.test(token) ? tokens.open(token) : null;
-    const found = person ? await findChoice({ pool, hashOf }, person) : await findQuestion(pool, token);
+  async function find(end: string): Promise<Found> {
+    const read = readConsentPath(end);
+    if (!read) throw new AppError('not_found');
+    const person = tokens.open(read.token);
+    const found =
+      person?.accountId === read.accountId
+        ? await findChoice({ pool, hashOf }, person)
+        : await findQuestion(pool, read);
     if (!found) throw new AppError('not_found');
     return found;
   }
@@ -93,8 +98,8 @@ export function consentPageRoutes(app: App, { pool, secretKey }: PlatformDeps): 
   });
 }
 
-async function findQuestion(pool: Pool, token: string): Promise<Found | undefined> {
-  const found = CONSENT_TOKEN.test(token) ? await findByToken(pool, token) : undefined;
+async function findQuestion(pool: Pool, read: Parameters<typeof findByToken>[1]): Promise<Found | undefined> {
+  const found = await findByToken(pool, read);
   return found && { kind: 'question', ...found };
 }
 

@@ -55,7 +55,7 @@ const textsTo = async (person: string): Promise<string[]> =>
     await many<{ body: string }>(inbox.database.pool, sql`SELECT body FROM message WHERE destination = ${`+${person}`}`)
   ).map(({ body }) => body);
 const pageOf = async (person: string): Promise<string> =>
-  /\/c\/[\w-]+/.exec((await textsTo(person))[0] ?? '')?.[0] ?? '';
+  /\/c\/[\w.-]+/.exec((await textsTo(person))[0] ?? '')?.[0] ?? '';
 
 test('a person is asked, confirms by a reply, and gets marketing only then; the proof is kept', async () => {
   const person = nextPerson();
@@ -100,7 +100,7 @@ test('on the page only the buttons change something, and the first answer counts
   await call(app, 'POST', `${url}?answer=no`, undefined, '');
   expect(await find(optInId)).toMatchObject({ state: 'CONFIRMED', proof: { ip: '127.0.0.1' } });
   expect(await consents(person)).toEqual(['marketing OPTED_IN PAGE']);
-  expect((await call(app, 'GET', '/c/AAAAAAAAAAAAAAAAAAAAAA', undefined, '')).status).toBe(404);
+  expect((await call(app, 'GET', '/c/1.AAAAAAAAAAAAAAAAAAAAAA', undefined, '')).status).toBe(404);
 });
 
 test('a person who has opted out or agreed is not asked', async () => {

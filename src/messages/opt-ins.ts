@@ -20,7 +20,7 @@ import { DAY_MS, HOUR_MS } from '../core/time.ts';
 import type { Accept } from './accept.ts';
 import { changeConsent, senderKey } from './consent.ts';
 import { wordIn } from './consent-words.ts';
-import { CONSENT_PAGES } from './opt-out-links.ts';
+import { CONSENT_PAGES, consentPath } from './opt-out-links.ts';
 import { newDraft, reasonOf } from './read-send.ts';
 import { type InboundText, numberOf } from './stops.ts';
 
@@ -123,7 +123,7 @@ async function ask({ accept, config }: Deps, actor: Actor, input: Static<typeof 
   const { accountId } = actor;
   const optInId = newId();
   const token = mode === 'page' ? randomBytes(16).toString('base64url') : null;
-  const body = token === null ? text : text.replaceAll(LINK, `${config.publicUrl}${CONSENT_PAGES}${token}`);
+  const body = token === null ? text : text.replaceAll(LINK, `${config.publicUrl}${consentPath(accountId, token)}`);
   const draft = newDraft({ channel: 'SMS', source: 'API', destination: read.e164, sender, body, purpose: 'service' });
   const [verdict] = (await accept.once(actor, [draft], {
     claim: async (tx) => {
@@ -341,12 +341,15 @@ const STATE_NOW = `CASE WHEN state = 'PENDING' AND asked_at <= now() - make_inte
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
 
 /** Finds the question of a token; undefined: there is none. */
-export const findByToken = (db: Db, token: string): Promise<AskedOnPage | undefined> =>
+export const findByToken = (
+  db: Db,
+  { accountId, token }: { readonly accountId: number; readonly token: string },
+): Promise<AskedOnPage | undefined> =>
   maybeOne(
     db,
     sql`SELECT o.account_id AS "accountId", o.id AS "optInId", ${raw(STATE_NOW.replaceAll('state', 'o.state'))} AS state, a.name AS account, o.phone_number AS "to"
         FROM opt_in o JOIN account a ON a.id = o.account_id AND a.status = 'active'
-        WHERE o.token_hash = ${hashOf(token)}`,
+        WHERE o.token_hash = ${hashOf(token)} AND o.account_id = ${accountId}`,
   );
 
 const OPT_IN = columns({

@@ -5,10 +5,21 @@ import { foldText } from '../core/fold.ts';
 import { splitPlaceholders } from '../core/schema.ts';
 import type { SecretKey } from '../core/secrets.ts';
 
-/** Path of the pages on which people decide about messages, which a token follows: short, because texts contain it. */
+/** Path of the pages on which people decide about messages: short, because texts contain it. */
 export const CONSENT_PAGES = '/c/';
-/** Characters of a token: 16 bytes. */
-export const CONSENT_TOKEN = /^[\w-]{22}$/;
+/** The end of such a path: the account, by which the front of several cells finds its way, and a token of 16 bytes. */
+const END = /^([1-9a-z][0-9a-z]{0,9})\.([\w-]{22})$/;
+const BASE = 36;
+
+/** Returns the path of the page behind a token. */
+export const consentPath = (accountId: number, token: string): string =>
+  `${CONSENT_PAGES}${accountId.toString(BASE)}.${token}`;
+
+/** Reads the end of such a path; null if it has another form. */
+export function readConsentPath(end: string): { readonly accountId: number; readonly token: string } | null {
+  const [, account, token] = END.exec(end) ?? [];
+  return account === undefined || token === undefined ? null : { accountId: Number.parseInt(account, BASE), token };
+}
 
 /** The placeholder of the link by which the recipient of an SMS opts out. */
 const OPT_OUT = 'optout';
@@ -32,7 +43,7 @@ export function createOptOutLink(
   secretKey: SecretKey,
 ): OptOutLink | undefined {
   const { seal } = createOptOutTokens(secretKey);
-  return hasPublicUrl ? (person) => `${publicUrl}${CONSENT_PAGES}${seal(person)}` : undefined;
+  return hasPublicUrl ? (person) => `${publicUrl}${consentPath(person.accountId, seal(person))}` : undefined;
 }
 
 /** Bytes of the account, of the digits of the number and of zeros, by which a token is recognised. */
