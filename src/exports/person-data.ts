@@ -164,8 +164,8 @@ export function tablesOfPerson(found: PersonData): readonly PersonTable[] {
         WHERE v #>> '{}' = ${written} OR lower(v #>> '{}') = ${emails})`;
   const [person, destination, number] = [sql`person`, sql`destination`, sql`number`];
   return [
-    shown('contact', sql`id = ${contacts}`, person),
     shown('contact_list_member', sql`contact_id = ${contacts}`),
+    shown('contact', sql`id = ${contacts}`, person),
     shown('contact_activity', sql`contact_id = ${contacts}`),
     rowsIn('contact_import_chunk', sql`true`),
     rowsIn('contact_import_reject', sql`true`),

@@ -72,8 +72,15 @@ test('a person whose name is a common word takes nothing of others away', async 
     sql`INSERT INTO campaign_draft (account_id, id, name, content, version)
         VALUES (${accountId}, ${newId()}, 'd', ${JSON.stringify({ name: 'channel', destinations: `${OTHER}\n+39 333-1234567` })}, 1)`,
   );
+  const lists = sql`WITH l AS (INSERT INTO contact_list (account_id, name, contact_count) VALUES (${accountId}, 'l', 2) RETURNING id)
+    INSERT INTO contact_list_member (account_id, list_id, contact_id, name_key)
+    SELECT ${accountId}, l.id, c.id, 'channel' FROM l, contact c WHERE c.account_id = ${accountId}`;
+  await exec(pool, lists);
   const counts = await erase(accountId);
-  expect(counts).toEqual({ contact: 1, campaign_draft: 1 });
+  expect(counts).toEqual({ contact: 1, contact_list_member: 1, campaign_draft: 1 });
+  expect(
+    await many(pool, sql`SELECT contact_count AS contacts FROM contact_list WHERE account_id = ${accountId}`),
+  ).toEqual([{ contacts: 1 }]);
   expect((await read(accountId)).events).toHaveLength(1);
   const [draft] = await many<{ content: object }>(
     pool,

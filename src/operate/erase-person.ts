@@ -8,6 +8,7 @@ import {
   type Db,
   exec,
   many,
+  one,
   plainArray,
   raw,
   type Sql,
@@ -52,35 +53,42 @@ export async function countPerson(db: Db, person: PersonAddresses): Promise<Coun
  * stay, without number and content. Returns the number of rows by table. Only this file and the retention touch rows of
  * all features: what is erased should be readable in one place, with `tablesOfPerson`.
  *
- * The long look at all that the account has comes before the first lock. The feed and the webhooks come last: from there
- * to the commit, the feeds of all accounts wait for what this transaction might add to them.
+ * The long looks at all that the account has come before the inbox and the contacts are claimed. The feed and the
+ * webhooks come last: from there to the commit, the feeds of all accounts wait for what this transaction might add.
  */
 export async function erasePerson(tx: Db, person: PersonAddresses): Promise<Counts> {
   const { accountId } = person;
   const recent = firstIdAt(new Date(Date.now() - COMMITTED_MS));
+  const unlogged = await findOldestEvent(tx, { accountId, recent });
   const before = await findPersonData(tx, person);
-  const early = await listFeedRows(tx, tableIn(tablesOfPerson(before), 'webhook_published'), { accountId });
+  const early = await listEvents(tx, before, {});
+  const counts: (readonly [string, number])[] = await eraseTables(tx, before, ({ table }) => SCANNED.has(table));
   // A chunk of an import is taken before the book.
   const chunks = await exec(tx, sql`DELETE FROM contact_import_chunk WHERE account_id = ${accountId}`);
+  counts.push(['contact_import_chunk', chunks]);
   const ended = await endImports(tx, { accountId });
   await claimInboxes(tx, { accountIds: [accountId] });
   await claimBook(tx, { accountId, to: 'change' });
   const found = joined(before, await findPersonData(tx, person, recent));
-  const tables = tablesOfPerson(found);
+  counts.push(...(await eraseTables(tx, found, ({ table }) => !SCANNED.has(table) && !ELSEWHERE.has(table))));
+  await claimEvents(tx, { accountId });
+  const late = await listEvents(tx, found, { fed: recent, logged: unlogged });
+  counts.push(['webhook_outbox', await eraseOutbox(tx, found)]);
+  counts.push(['webhook_delivery', await eraseDeliveries(tx, found, [...early.logged, ...late.logged])]);
+  await publishFacts(tx, ended);
+  counts.push(['webhook_published', await blankFeedRows(tx, found, [...early.fed, ...late.fed])]);
+  return onlySome(counts);
+}
+
+/** Erases a person from some of the tables, in their order. */
+async function eraseTables(tx: Db, found: PersonData, isChosen: (entry: PersonTable) => boolean) {
   const cleared = clearedColumns(found);
-  const counts: [string, number][] = [['contact_import_chunk', chunks]];
-  for (const entry of tables.filter(({ table }) => !ELSEWHERE.has(table))) {
+  const counts: (readonly [string, number])[] = [];
+  for (const entry of tablesOfPerson(found).filter(isChosen)) {
     const own = HANDLED[entry.table];
     counts.push([entry.table, await (own ? own(tx, found) : eraseRows(tx, found, entry, cleared[entry.table]))]);
   }
-  const feed = tableIn(tables, 'webhook_published');
-  const late = await listFeedRows(tx, feed, { accountId, fromId: recent });
-  await claimEvents(tx, { accountId });
-  await publishFacts(tx, ended);
-  counts.push(['webhook_outbox', await eraseOutbox(tx, found, tables)]);
-  counts.push(['webhook_delivery', await eraseDeliveries(tx, found, tables)]);
-  counts.push(['webhook_published', await blankFeedRows(tx, found, [...new Set([...early, ...late])])]);
-  return onlySome(counts);
+  return counts;
 }
 
 const onlySome = (counts: readonly (readonly [table: string, rows: number])[]): Counts =>
@@ -89,10 +97,11 @@ const onlySome = (counts: readonly (readonly [table: string, rows: number])[]): 
 const rowsOf = ({ accountId }: Pick<PersonData, 'accountId'>, where: Sql): Sql =>
   sql`WHERE t.account_id = ${accountId} AND ${where}`;
 
-function tableIn(tables: readonly PersonTable[], name: string): PersonTable {
-  const found = tables.find(({ table }) => table === name);
-  if (!found) throw new Error(`${name} is not a table of persons`);
-  return found;
+/** Returns the condition for the rows of a table. */
+function rowsIn(found: PersonData, name: string): Sql {
+  const entry = tablesOfPerson(found).find(({ table }) => table === name);
+  if (!entry) throw new Error(`${name} is not a table of persons`);
+  return rowsOf(found, entry.where);
 }
 
 /** Adds what has come while nothing was locked. */
@@ -115,6 +124,15 @@ const eraseRows = (tx: Db, found: PersonData, { table, where }: PersonTable, set
       ? sql`UPDATE ${raw(table)} AS t SET ${set} ${rowsOf(found, where)}`
       : sql`DELETE FROM ${raw(table)} AS t ${rowsOf(found, where)}`,
   );
+
+/** Tables without an index for persons, whose rows need nothing of what is claimed. */
+const SCANNED: ReadonlySet<string> = new Set([
+  'audit_entry',
+  'campaign_fallback',
+  'campaign_recipient',
+  'sticky_sender',
+  'verify_counter',
+]);
 
 /** Tables whose rows are erased before or after those of the others. */
 const ELSEWHERE: ReadonlySet<string> = new Set([
@@ -184,8 +202,7 @@ async function eraseMedia(tx: Db, { accountId, inboundIds }: PersonData): Promis
 async function eraseExports(tx: Db, found: PersonData): Promise<number> {
   const { accountId } = found;
   const ended = await endExports(tx, { accountId });
-  const { where } = tableIn(tablesOfPerson(found), 'export');
-  return ended + (await exec(tx, sql`DELETE FROM export AS t ${rowsOf(found, where)}`));
+  return ended + (await exec(tx, sql`DELETE FROM export AS t ${rowsIn(found, 'export')}`));
 }
 
 /** Ends the exports of an account, whose files may contain an erased person: they can be made again. */
@@ -280,14 +297,46 @@ const clearedErrors = ({ messageIds }: PersonData): Sql => sql`ARRAY(
   FROM unnest(message_ids, errors) WITH ORDINALITY AS u (m, e, n) ORDER BY u.n)`;
 
 /** Deletes events that are not about messages, and clears the errors in those that are. */
-async function eraseOutbox(tx: Db, found: PersonData, tables: readonly PersonTable[]): Promise<number> {
-  const { where } = tableIn(tables, 'webhook_outbox');
-  const own = rowsOf(found, where);
+async function eraseOutbox(tx: Db, found: PersonData): Promise<number> {
+  const own = rowsIn(found, 'webhook_outbox');
   const cleared = await exec(
     tx,
     sql`UPDATE webhook_outbox AS t SET errors = ${clearedErrors(found)} ${own} AND t.data IS NULL`,
   );
   return cleared + (await exec(tx, sql`DELETE FROM webhook_outbox AS t ${own} AND t.data IS NOT NULL`));
+}
+
+/** Finds the first id that an event may have which is not in the log yet. */
+const findOldestEvent = async (
+  tx: Db,
+  { accountId, recent }: { readonly accountId: number; readonly recent: string },
+): Promise<string> => {
+  const { id } = await one<{ id: string }>(
+    tx,
+    sql`SELECT coalesce((
+          SELECT seed FROM webhook_outbox WHERE account_id = ${accountId} AND seed < ${recent} ORDER BY seed LIMIT 1),
+        ${recent}::uuid) AS id`,
+  );
+  return id;
+};
+
+type Events = { readonly logged: readonly string[]; readonly fed: readonly string[] };
+
+/** Lists the events about the person in the log and the rows of the feed, without a lock that others would wait for. */
+async function listEvents(
+  tx: Db,
+  found: PersonData,
+  { logged = null, fed = null }: { readonly logged?: string | null; readonly fed?: string | null },
+): Promise<Events> {
+  const list = async (table: string, fromId: string | null): Promise<string[]> => {
+    const from = fromId === null ? sql`` : sql`AND t.id >= ${fromId}`;
+    const rows = await many<{ id: string }>(
+      tx,
+      sql`SELECT DISTINCT id FROM ${raw(table)} AS t ${rowsIn(found, table)} ${from}`,
+    );
+    return rows.map(({ id }) => id);
+  };
+  return { logged: await list('webhook_delivery', logged), fed: await list('webhook_published', fed) };
 }
 
 const PENDING = columns({
@@ -297,30 +346,14 @@ const PENDING = columns({
   messageId: as<string>('message_id'),
 });
 
-/** Deletes the log of events with what it would have tried again. */
-async function eraseDeliveries(tx: Db, found: PersonData, tables: readonly PersonTable[]): Promise<number> {
-  const { where } = tableIn(tables, 'webhook_delivery');
-  const pending = await many(
-    tx,
-    sql`SELECT ${PENDING} FROM webhook_delivery AS t ${rowsOf(found, where)} AND state = 'PENDING'`,
-  );
+/** Deletes events from the log, with what would be tried again. */
+async function eraseDeliveries(tx: Db, { accountId }: PersonData, ids: readonly string[]): Promise<number> {
+  if (ids.length === 0) return 0;
+  const own = sql`WHERE account_id = ${accountId} AND id = ANY(${textArray(ids)}::uuid[])`;
+  const pending = await many(tx, sql`SELECT ${PENDING} FROM webhook_delivery ${own} AND state = 'PENDING'`);
   if (pending.length > 0) await deleteRetries(tx, pending);
-  return exec(tx, sql`DELETE FROM webhook_delivery AS t ${rowsOf(found, where)}`);
+  return exec(tx, sql`DELETE FROM webhook_delivery ${own}`);
 }
-
-/** Lists the rows of the feed about the person, without a lock that readers would wait for. */
-const listFeedRows = async (
-  tx: Db,
-  { where }: PersonTable,
-  { accountId, fromId = null }: { readonly accountId: number; readonly fromId?: string | null },
-): Promise<string[]> => {
-  const rows = await many<{ id: string }>(
-    tx,
-    sql`SELECT id FROM webhook_published AS t ${rowsOf({ accountId }, where)}
-          ${fromId === null ? sql`` : sql`AND t.id >= ${fromId}`}`,
-  );
-  return rows.map(({ id }) => id);
-};
 
 /**
  * Blanks rows of the feed, whose events are left out from then on. The rows stay: a reader goes on from the last one that
