@@ -62,7 +62,7 @@ import { countRefusedConnections, countSubmits, type SmppServer, startSmppServer
 import { openTracing, traceReceipts } from './traces.ts';
 import { createSubscriptions } from './webhooks/outbox.ts';
 import { SMPP_CHANNEL } from './webhooks/smpp-outbox.ts';
-import { createTaskRunner, FOLLOWERS, startWorker } from './worker.ts';
+import { createTaskRunner, followersWith, startWorker } from './worker.ts';
 
 /** The parts of the program that one process runs; `serve` runs all of them. */
 export type Roles = { readonly api: boolean; readonly worker: boolean; readonly sandbox: boolean };
@@ -249,6 +249,7 @@ export function openApiDeps(
   const authenticator = createAuthenticator({ pool, log });
   const { authenticate, checkPassword, countSigned, signInLimits, loginLimits, close, listeners } = authenticator;
   onStop('authentication', close);
+  const followers = followersWith(secretKey);
   const inboxHub = createHub({ pool, log });
   const presence = createPresence(pool);
   const { tables, receivers } = routing;
@@ -270,7 +271,7 @@ export function openApiDeps(
       clock: systemClock,
       log,
       metrics,
-      ...FOLLOWERS,
+      ...followers,
       onMatched: tracing ? traceReceipts(tracing) : undefined,
     }),
     keepUnclaimed: createKeepUnclaimed({ pool, log, metrics }),
@@ -281,7 +282,7 @@ export function openApiDeps(
     inboxHub,
     presence,
     socialPage: sandbox?.social.page ?? null,
-    onTemplatesChange: FOLLOWERS.onTemplatesChange,
+    onTemplatesChange: followers.onTemplatesChange,
   };
   return {
     deps,

@@ -36,11 +36,12 @@ import { consentAnswer, consentAnswerTasks } from './inbox/consent-answers.ts';
 import { autoAnswer } from './inbox/rules.ts';
 import { personSign, type Show } from './inbox/ticks.ts';
 import { inboxTasks } from './inbox/watch.ts';
-import { createInboundFileLinks, createMediaLinks, mediaTasks } from './media/store.ts';
+import { createInboundFileLinks, createMediaLinks, type MediaLinks, mediaTasks } from './media/store.ts';
 import type { Accept } from './messages/accept.ts';
 import { expiryTasks } from './messages/expiry.ts';
 import { fallbackTasks } from './messages/fallback.ts';
-import { createInboundInbox, inboundTasks, type OnInbound } from './messages/inbound.ts';
+import { createPersonHash } from './messages/erased.ts';
+import { createInboundInbox, inboundTasks, type OnInbound, withReturns } from './messages/inbound.ts';
 import { type KeywordDeps, keywordPost, keywordReply, keywordTasks, type OnAnswer } from './messages/keywords.ts';
 import { withCodes } from './messages/codes.ts';
 import { createDailyCaps } from './messages/daily-caps.ts';
@@ -165,7 +166,8 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const paused = guard.paused;
   const parts = {
     ...deps,
-    ...FOLLOWERS,
+    ...followersWith(deps.secretKey),
+    mediaLinks: createMediaLinks({ links: deps.links, publicUrl: config.publicUrl }),
     owner,
     now,
     paused,
@@ -254,7 +256,9 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
 }
 
 /** The kinds of jobs, of which this is THE list. */
-const listJobs = (parts: WorkerDeps & KeywordDeps & { readonly show: Show }): Runnable[] => [
+const listJobs = (
+  parts: WorkerDeps & KeywordDeps & { readonly show: Show; readonly mediaLinks: MediaLinks },
+): Runnable[] => [
   autoAnswer.using(parts),
   consentAnswer.using(parts),
   personErasure.using(parts),
@@ -291,7 +295,7 @@ type SuperviseParts = {
 /** Runs a carrier and a pump for each connection. Reports of carriers are committed before they are acknowledged. */
 function supervise(deps: WorkerDeps, { owner, guard, takeReceipt, sampler }: SuperviseParts): Supervisor {
   const { pool, log, clock, secretKey, waker, recentMessages } = deps;
-  const storeInbound = createInboundInbox({ pool, log, metrics: deps.metrics, ...FOLLOWERS });
+  const storeInbound = createInboundInbox({ pool, log, metrics: deps.metrics, ...followersWith(secretKey) });
   const unreadable = countUnreadable(deps.metrics);
   const retentionMs = deps.config.retentionDays * DAY_MS;
   const links = createMediaLinks({ links: deps.links, publicUrl: deps.config.publicUrl });
@@ -415,8 +419,8 @@ type Followers = {
   readonly onTemplatesChange: OnTemplatesChange;
 };
 
-export const FOLLOWERS: Followers = {
-  onInbound: receiveIntoInbox,
+export const followersWith = (secretKey: SecretKey): Followers => ({
+  onInbound: withReturns(createPersonHash(secretKey), receiveIntoInbox),
   onAnswer: threadAnswers,
   onTemplatesChange: wakeCampaignsUsing,
-};
+});

@@ -101,6 +101,7 @@ CREATE TABLE account_retention (
   media_days integer,
   inbound_days integer,
   bodies_to uuid DEFAULT '00000000-0000-0000-0000-000000000000'::uuid NOT NULL,
+  bodies_from uuid DEFAULT '00000000-0000-0000-0000-000000000000'::uuid NOT NULL,
   CONSTRAINT account_retention_pkey PRIMARY KEY (account_id),
   CONSTRAINT account_retention_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
 );

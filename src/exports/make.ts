@@ -15,6 +15,7 @@ import type { Log } from '../core/log.ts';
 import { cancelRemovals, insertRemovals, openTemporaryFile, type Storage } from '../core/storage.ts';
 import { HOUR_MS, MINUTE_MS } from '../core/time.ts';
 import { publishFacts } from '../webhooks/outbox.ts';
+import type { MediaLinks } from '../media/store.ts';
 import { type Column, countRows, planRows } from './rows.ts';
 import * as db from './store.ts';
 import { deleteOldExports, type ExportRow, findExport } from './store.ts';
@@ -151,6 +152,7 @@ type MakeDeps = Omit<SourceDeps, 'standbysUrl'> & {
   readonly pool: Pool;
   readonly storage: Pick<Storage, 'put'>;
   readonly config: Pick<Config, 'dataDir' | 'databaseUrlRead'>;
+  readonly mediaLinks: MediaLinks;
 };
 
 /** Hours for which the file of an export can be downloaded. */
@@ -212,7 +214,8 @@ async function copyRows(
   const { accountId, format } = row;
   const snapshot = await openSource({ ...deps, standbysUrl: deps.config.databaseUrlRead }, row, failures);
   try {
-    const rows = await planRows(snapshot.db, accountId, row, new Date());
+    const { mediaLinks } = deps;
+    const rows = await planRows(snapshot.db, accountId, row, { now: new Date(), mediaLinks });
     const progress = createProgressCounter(deps, row, await countRows(snapshot.db, rows));
     await writeRows({ snapshot, rows, format, file, onRows: progress.add, signal });
     return { rows: progress.rows(), columns: rows.columns };

@@ -14,6 +14,7 @@ import { bitOf, CHANNELS, type Channel } from '../core/channels.ts';
 import { E164, FORMULA_START, SEPARATOR_FIRST } from '../core/csv.ts';
 import { type Db, join, one, plainArray, raw, type Sql, sql, timeOf } from '../core/db/query.ts';
 import { describeStatus, nameOfStatus, STATUS, type StatusName } from '../core/message-state.ts';
+import { listInboundFiles, type MediaLinks } from '../media/store.ts';
 import { showsAccepted } from '../messages/status.ts';
 import { idRangeOf } from '../stats/history.ts';
 import { findPersonData, type PersonAddresses, tablesOfPerson } from './person-data.ts';
@@ -62,13 +63,18 @@ export function selectRows({ columns, source, order }: RowQuery, format: ExportF
 const toIsoText = (value: Sql): Sql => sql`to_char(${value} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 /** Builds the query for the rows of an export. A campaign that has been deleted since has no rows. */
-export async function planRows(db: Db, accountId: number, request: ExportRequest, now: Date): Promise<RowQuery> {
+export async function planRows(
+  db: Db,
+  accountId: number,
+  request: ExportRequest,
+  { now, mediaLinks }: { readonly now: Date; readonly mediaLinks: MediaLinks },
+): Promise<RowQuery> {
   if (request.type === 'CONTACTS')
     return contactRows({ accountId, ...request.filters }, await listFields(db, { accountId }));
   if (request.type === 'DELIVERY_REPORTS')
     return messageRows({ accountId, ...(await spanOf(db, accountId, request.filters, now)) }, { reports: true });
   if (request.type === 'OPT_OUTS') return optOutRows(accountId);
-  if (request.type === 'PERSON') return personRows(db, { accountId, ...request.filters });
+  if (request.type === 'PERSON') return personRows(db, { accountId, ...request.filters }, mediaLinks, now);
   const { startDateTime, endDateTime, ...others } = request.filters;
   const span = idRangeOf(new Date(startDateTime), new Date(endDateTime));
   return messageRows({ accountId, ...span, ...others }, { reports: false });
@@ -99,17 +105,40 @@ function optOutRows(accountId: number): RowQuery {
   };
 }
 
-/** Columns that say nothing about a person. */
-const INTERNAL = ['account_id', 'octets', 'token_hash'];
+/** Columns that say nothing about a person: keys, secrets, and how and by whom something was processed. */
+const INTERNAL = [
+  'account_id',
+  'api_key_id',
+  'assignee_id',
+  'carrier_id',
+  'code_hash',
+  'connection_id',
+  'file_key',
+  'link_version',
+  'micros',
+  'octets',
+  'price_micros',
+  'reserve_micros',
+  'route_reason',
+  'smpp_credential_id',
+  'thumbnail_key',
+  'token_hash',
+  'user_id',
+];
 
-/** Everything that an account holds about a person: each row of a table as JSON. */
-async function personRows(db: Db, person: PersonAddresses): Promise<RowQuery> {
+/** Everything that an account holds about a person: each row of a table as JSON, of a file with its link. */
+async function personRows(db: Db, person: PersonAddresses, mediaLinks: MediaLinks, now: Date): Promise<RowQuery> {
   const found = await findPersonData(db, person);
-  const parts = tablesOfPerson(found).map(
-    ([table, condition], place) => sql`
+  const { accountId } = found;
+  const files = await listInboundFiles(db, { accountId, mediaKeys: found.inboundIds });
+  const urls = JSON.stringify(Object.fromEntries(files.map((file) => [file.id, mediaLinks(file, now).url])));
+  const tables = tablesOfPerson(found).filter(({ isShown }) => isShown);
+  const parts = tables.map(
+    ({ table, where }, place) => sql`
       SELECT ${place}::int AS place, ${table}::text AS kind,
-        (to_jsonb(t) - ${plainArray(INTERNAL)}::text[])::text AS data
-      FROM ${raw(table)} AS t WHERE account_id = ${found.accountId} AND ${condition}`,
+        (to_jsonb(t) - ${plainArray(INTERNAL)}::text[]
+          ${table === 'media' ? sql`|| jsonb_build_object('url', ${urls}::jsonb -> id::text)` : sql``})::text AS data
+      FROM ${raw(table)} AS t WHERE account_id = ${accountId} AND ${where}`,
   );
   const source = sql`FROM (${join(parts, ' UNION ALL ')}) AS p`;
   return {

@@ -56,8 +56,9 @@ const find = (id: string) => db.findExport(database.pool, { accountId, id });
 type Store = Pick<Storage, 'put'>;
 const kind = (store: Store = storage) => {
   const config = { dataDir: folder, databaseUrlRead: undefined };
-  return exportJob.using({ ...database, storage: store, config, log: silentLog });
+  return exportJob.using({ ...database, storage: store, config, log: silentLog, mediaLinks: NO_LINKS });
 };
+const NO_LINKS = () => ({ url: '', thumbnailUrl: null });
 /** Lets a worker make all exports that are due. */
 const makeAll = (store?: Store): Promise<number> => runJobs(database.pool, kind(store));
 

@@ -9,6 +9,7 @@ import { exec, many, one, sql } from '../core/db/query.ts';
 import { newId } from '../core/ids.ts';
 import { createSecretKey } from '../core/secrets.ts';
 import { createLinkSigner, createLocalStorage, fileRemoval, type Storage } from '../core/storage.ts';
+import { DAY_MS } from '../core/time.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import type { Inspected } from './decoder.ts';
 import { addMedia, listMediaLinks, mediaForSend, storeInbound, storeUpload } from './media.ts';
@@ -124,7 +125,7 @@ test('received files are deleted after the retention time, and uploads stay', as
   if (!old.ok || !recent.ok) throw new Error('not stored');
   const aged = [old.id, upload.id];
   await exec(pool, sql`UPDATE media SET created_at = now() - interval '31 days' WHERE id = ANY (${aged}::bigint[])`);
-  expect(await removeOldInbound(pool, { days: 30 })).toBe(1);
+  expect(await removeOldInbound(pool, { before: new Date(Date.now() - 30 * DAY_MS) })).toBe(1);
   const left = await many<{ id: number }>(pool, sql`SELECT id FROM media`);
   expect(left.map(({ id }) => id)).toEqual(expect.arrayContaining([recent.id, upload.id]));
   expect(left.map(({ id }) => id)).not.toContain(old.id);

@@ -16,6 +16,7 @@ import {
   type Paging,
   type RowOf,
   sql,
+  textArray,
 } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { existing } from '../core/errors.ts';
@@ -121,9 +122,9 @@ export async function removeMedia(tx: Db, actor: Actor, { id }: { id: number }):
 
 const FILES_PER_RUN = 500;
 
-type OldFiles = { readonly days: number /** Omitted: all accounts. */; readonly accountId?: number };
+type OldFiles = { readonly before: Date /** Omitted: all accounts. */; readonly accountId?: number };
 
-/** Removes files that were received with messages more than `days` days ago, and returns how many. */
+/** Removes files that were received with messages before an instant, and returns how many. */
 export const removeOldInbound = (pool: Pool, old: OldFiles): Promise<number> =>
   transaction(pool, async (tx) => {
     const deleted = await deleteOldInbound(tx, { ...old, limit: FILES_PER_RUN });
@@ -134,7 +135,13 @@ export const removeOldInbound = (pool: Pool, old: OldFiles): Promise<number> =>
 
 /** Deletes the files of inbound messages after RETENTION_DAYS. */
 export const mediaTasks = ({ pool, config }: { readonly pool: Pool; readonly config: Config }): Task[] => [
-  { name: 'old media', work: untilIdle(() => removeOldInbound(pool, { days: config.retentionDays }), HOUR_MS) },
+  {
+    name: 'old media',
+    work: untilIdle(
+      () => removeOldInbound(pool, { before: new Date(Date.now() - config.retentionDays * DAY_MS) }),
+      HOUR_MS,
+    ),
+  },
 ];
 
 /** Origin of a file: uploaded or received with a message. */
@@ -173,6 +180,16 @@ export const insertMedia = (db: Db, media: NewMedia): Promise<MediaRow> =>
         ${media.folderId}, ${media.mimeType}, ${media.sizeBytes}, ${media.width}, ${media.height},
         ${media.durationSeconds}, ${media.fileKey}, ${media.thumbnailKey}, ${media.thumbnailBytes})
       RETURNING ${MEDIA}`,
+  );
+
+/** Lists the files that were received with these messages. */
+export const listInboundFiles = (
+  db: Db,
+  { accountId, mediaKeys }: { readonly accountId: number; readonly mediaKeys: readonly string[] },
+): Promise<MediaRow[]> =>
+  many(
+    db,
+    sql`SELECT ${MEDIA} FROM media WHERE account_id = ${accountId} AND media_key = ANY(${textArray(mediaKeys)}::text[])`,
   );
 
 type OfAccount = { readonly accountId: number };
@@ -249,13 +266,16 @@ export const deleteInbound = (
   );
 
 /** Deletes up to `limit` files that were received more than `days` days ago, of any account. */
-const deleteOldInbound = (db: Db, { days, accountId, limit }: OldFiles & { limit: number }): Promise<DeletedMedia[]> =>
+const deleteOldInbound = (
+  db: Db,
+  { before, accountId, limit }: OldFiles & { limit: number },
+): Promise<DeletedMedia[]> =>
   many(
     db,
     sql`DELETE FROM media
       WHERE origin = 'INBOUND' AND (account_id, id) IN
         (SELECT account_id, id FROM media
-         WHERE origin = 'INBOUND' AND created_at < now() - make_interval(days => ${days})
+         WHERE origin = 'INBOUND' AND created_at < ${before}
            AND account_id = coalesce(${accountId ?? null}, account_id)
          ORDER BY created_at LIMIT ${limit})
       RETURNING ${DELETED}`,

@@ -27,6 +27,7 @@ import {
   changeConsent,
   senderKey,
 } from './consent.ts';
+import { createPersonHash, deleteErased, type HashOfPerson } from './erased.ts';
 
 const PG = '/api/partner-gateway/v1';
 const tags = ['Contacts'];
@@ -122,6 +123,7 @@ const Changed = Type.Object({ changed: Type.Integer({ description: 'Records that
 /** Registers the routes for what people have said about messages, with or without a contact. */
 export function consentRoutes(app: App, deps: PlatformDeps): void {
   const { pool } = deps;
+  const hashOf = createPersonHash(deps.secretKey);
 
   app.put(`${PG}/consents`, {
     onRequest,
@@ -129,7 +131,9 @@ export function consentRoutes(app: App, deps: PlatformDeps): void {
       tags,
       operationId: 'putConsents',
       summary: 'Record consents and opt-outs, with their proof',
-      description: 'All or nothing: errors name the entry and its field. It applies from the response on.',
+      description:
+        'All or nothing: errors name the entry and its field. It applies from the response on. An erased person may be ' +
+        'written to again after an OPTED_IN with a `proof` that is later than the erasure.',
       body: withExamples(ConsentsIn, {
         consents: [
           {
@@ -143,7 +147,7 @@ export function consentRoutes(app: App, deps: PlatformDeps): void {
       }),
       response: { 200: Changed },
     },
-    handler: ({ actor, body }) => tenantTransaction(pool, actor, (tx) => putConsents(tx, actor, body)),
+    handler: ({ actor, body }) => tenantTransaction(pool, actor, (tx) => putConsents(tx, actor, { ...body, hashOf })),
   });
 
   app.get(`${PG}/consents`, {
@@ -212,8 +216,20 @@ export function consentRoutes(app: App, deps: PlatformDeps): void {
 
 type Entry = Static<typeof ConsentIn>;
 
-const putConsents = (tx: Db, actor: Actor, { consents }: Static<typeof ConsentsIn>) =>
-  store(tx, actor, consents, { source: 'API', at: (i) => `consents.${i}` });
+type NewConsents = Static<typeof ConsentsIn> & { readonly hashOf: HashOfPerson };
+
+/** Stores the consents of a request. A person who was erased may be written to after a new opt-in with its proof. */
+async function putConsents(tx: Db, actor: Actor, { consents, hashOf }: NewConsents) {
+  const { accountId } = actor;
+  const answer = await store(tx, actor, consents, { source: 'API', at: (i) => `consents.${i}` });
+  const returns = consents.flatMap((entry) => {
+    const read =
+      entry.state === 'OPTED_IN' && Object.keys(entry.proof ?? {}).length > 0 ? readEntry(entry, actor) : null;
+    return read && 'change' in read ? [{ accountId, phoneNumber: read.change.phoneNumber, at: read.change.since }] : [];
+  });
+  await deleteErased(tx, hashOf, returns);
+  return answer;
+}
 
 /** Reads the entries of a request, and stores them all or none. */
 async function store(

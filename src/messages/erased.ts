@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { bytea, insertRows, bigint } from '../core/db/columns.ts';
+import { bigint, bytea, insertRows, rowsOf, text, timestamptz } from '../core/db/columns.ts';
 import { type Db, exec, many, sql } from '../core/db/query.ts';
 import { personOf } from '../core/phone.ts';
 import type { SecretKey } from '../core/secrets.ts';
@@ -22,6 +22,31 @@ export const insertErased = (
   rows: readonly { readonly accountId: number; readonly hash: Buffer }[],
 ): Promise<number> =>
   exec(tx, sql`${insertRows('erased_person', rows, { accountId: bigint, hash: bytea })} ON CONFLICT DO NOTHING`);
+
+/** A person who wants messages again, with the time of the choice; null: now. */
+type Return = Person & { readonly at: Date | null };
+
+/**
+ * Forgets that persons were erased, because they themselves want messages again since then: under the given address and
+ * all others that are known.
+ */
+export async function deleteErased(tx: Db, hashOf: HashOfPerson, returns: readonly Return[]): Promise<void> {
+  if (returns.length === 0) return;
+  const columns = { account_id: bigint((r: Return) => r.accountId), at: timestamptz((r: Return) => r.at) };
+  const all = await many<{ accountId: number; phoneNumber: string; at: Date | null }>(
+    tx,
+    sql`SELECT u.account_id AS "accountId", u.at, o AS "phoneNumber"
+        FROM ${rowsOf(returns, { ...columns, person: text((r) => personOf(r.phoneNumber)) })} AS u
+        CROSS JOIN LATERAL (SELECT u.person UNION ALL SELECT * FROM other_addresses(u.account_id, u.person)) AS a (o)
+        WHERE EXISTS (SELECT FROM erased_person e WHERE e.account_id = u.account_id)`,
+  );
+  if (all.length === 0) return;
+  await exec(
+    tx,
+    sql`DELETE FROM erased_person e USING ${rowsOf(all, { ...columns, hash: bytea((r: Return) => hashOf(r)) })} AS u
+        WHERE e.account_id = u.account_id AND e.hash = u.hash AND e.erased_at < coalesce(u.at, now())`,
+  );
+}
 
 export async function findErased(
   db: Db,

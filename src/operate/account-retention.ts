@@ -2,18 +2,19 @@ import type { Pool } from 'pg';
 import { type Static, Type } from 'typebox';
 import { type Author, recordAudit } from '../accounts/audit.ts';
 import type { Task } from '../core/background.ts';
-import { as, columns, type Db, exec, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
-import { tenant, tenantTransaction, transaction } from '../core/db/transaction.ts';
+import { as, columns, type Db, exec, many, maybeOne, one, type RowOf, type Sql, sql } from '../core/db/query.ts';
+import { setStatementTimeoutMinutes, tenant, tenantTransaction, transaction } from '../core/db/transaction.ts';
 import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { firstIdAt } from '../core/ids.ts';
+import type { Log } from '../core/log.ts';
 import { OPEN_STATES } from '../core/message-state.ts';
 import { orNull } from '../core/schema.ts';
 import { DAY_MS, HOUR_MS } from '../core/time.ts';
 import { claimInboxes } from '../inbox/store.ts';
 import { removeOldInbound } from '../media/store.ts';
 import { eraseContents } from './message-content.ts';
-import { deleteConversations } from './retention.ts';
+import { deleteCampaignSteps, deleteConversations, deleteRecipients, findOldCampaign } from './retention.ts';
 
 const days = (minimum: number, description: string) =>
   orNull(
@@ -64,14 +65,7 @@ export function accountRetentionRoutes(app: App, { pool }: PlatformDeps): void {
 
 async function changeRetention(tx: Db, author: Author, patch: Static<typeof RetentionIn>): Promise<Retention> {
   const { accountId } = author;
-  const current = await findRetention(tx, { accountId });
-  const row: Retention = {
-    messagesDays: patch.messagesDays === undefined ? current.messagesDays : patch.messagesDays,
-    bodiesDays: patch.bodiesDays === undefined ? current.bodiesDays : patch.bodiesDays,
-    mediaDays: patch.mediaDays === undefined ? current.mediaDays : patch.mediaDays,
-    inboundDays: patch.inboundDays === undefined ? current.inboundDays : patch.inboundDays,
-  };
-  await storeRetention(tx, { accountId, ...row });
+  const row = await storeRetention(tx, { accountId, ...patch });
   await recordAudit(tx, author, { action: 'account.retention', subject: `account:${accountId}`, detail: row });
   return row;
 }
@@ -85,6 +79,8 @@ const RETENTION = columns({
 const PROGRESS = columns({
   accountId: as<number>('account_id'),
   /** The content of all messages below this id has been deleted. */
+  bodiesFrom: as<string>('bodies_from'),
+  /** The messages below this id have been looked at since then; some were not final. */
   bodiesTo: as<string>('bodies_to'),
 });
 type Row = RowOf<typeof RETENTION> & RowOf<typeof PROGRESS>;
@@ -92,64 +88,102 @@ type Row = RowOf<typeof RETENTION> & RowOf<typeof PROGRESS>;
 const findRetention = async (db: Db, { accountId }: { readonly accountId: number }): Promise<Retention> =>
   (await maybeOne(db, sql`SELECT ${RETENTION} FROM account_retention WHERE account_id = ${accountId}`)) ?? NONE;
 
-const storeRetention = (db: Db, row: { readonly accountId: number } & Retention): Promise<number> =>
-  exec(
+/** Stores the given fields with one statement, so that two requests that change different fields both count. */
+const storeRetention = (
+  db: Db,
+  { accountId, ...patch }: { readonly accountId: number } & Static<typeof RetentionIn>,
+): Promise<Retention> => {
+  const { messagesDays, bodiesDays, mediaDays, inboundDays } = { ...NONE, ...patch };
+  const kept = (column: Sql, value: number | null | undefined): Sql =>
+    value === undefined ? sql`r.${column}` : sql`excluded.${column}`;
+  return one(
     db,
-    sql`INSERT INTO account_retention (account_id, messages_days, bodies_days, media_days, inbound_days)
-        VALUES (${row.accountId}, ${row.messagesDays}, ${row.bodiesDays}, ${row.mediaDays}, ${row.inboundDays})
-        ON CONFLICT (account_id) DO UPDATE SET messages_days = excluded.messages_days, bodies_days = excluded.bodies_days,
-          media_days = excluded.media_days, inbound_days = excluded.inbound_days`,
+    sql`INSERT INTO account_retention AS r (account_id, messages_days, bodies_days, media_days, inbound_days)
+        VALUES (${accountId}, ${messagesDays}, ${bodiesDays}, ${mediaDays}, ${inboundDays})
+        ON CONFLICT (account_id) DO UPDATE SET messages_days = ${kept(sql`messages_days`, patch.messagesDays)},
+          bodies_days = ${kept(sql`bodies_days`, patch.bodiesDays)}, media_days = ${kept(sql`media_days`, patch.mediaDays)},
+          inbound_days = ${kept(sql`inbound_days`, patch.inboundDays)}
+        RETURNING ${RETENTION}`,
   );
+};
 
 const ROWS_PER_BATCH = 1000;
+/** For the look at all messages since the oldest whose content is there. */
+const PASS_MINUTES = 10;
 
-type Deps = { readonly pool: Pool; readonly now: () => Date };
+type Deps = { readonly pool: Pool; readonly log: Log; readonly now: () => Date };
 
 /**
- * Deletes a batch of what each account wants to keep for less long than the installation.
+ * Deletes a batch of what each account wants to keep for less long than the installation. An error in one account is
+ * logged, and keeps no other from its turn.
  *
  * @returns the wait until the next run in ms; 0 when there is more to do
  */
-export async function deleteForAccounts({ pool, now }: Deps): Promise<number> {
+export async function deleteForAccounts({ pool, log, now }: Deps): Promise<number> {
   const rows = await many<Row>(pool, sql`SELECT ${RETENTION}, ${PROGRESS} FROM account_retention ORDER BY account_id`);
   let deleted = 0;
-  for (const row of rows) deleted += await deleteForAccount(pool, row, now());
+  for (const row of rows)
+    deleted += await deleteForAccount(pool, row, now()).catch((err: unknown) => {
+      log.error({ err, accountId: row.accountId }, 'the data of an account could not be deleted at their end');
+      return 0;
+    });
   return deleted > 0 ? 0 : HOUR_MS;
 }
 
 async function deleteForAccount(pool: Pool, row: Row, now: Date): Promise<number> {
-  const { accountId, messagesDays, bodiesDays, mediaDays, inboundDays } = row;
+  const { accountId, messagesDays, bodiesDays, inboundDays } = row;
   const ago = (some: number): Date => new Date(now.getTime() - some * DAY_MS);
+  // The files of received messages go with these.
+  const fileDays = Math.min(row.mediaDays ?? Number.POSITIVE_INFINITY, inboundDays ?? Number.POSITIVE_INFINITY);
   return (
     (messagesDays === null ? 0 : await deleteMessages(pool, { accountId, before: ago(messagesDays) })) +
+    (messagesDays === null ? 0 : await deleteRecipientsOf(pool, { accountId, before: ago(messagesDays) })) +
     (bodiesDays === null ? 0 : await deleteBodies(pool, { ...row, before: ago(bodiesDays) })) +
-    (mediaDays === null ? 0 : await removeOldInbound(pool, { days: mediaDays, accountId })) +
+    (Number.isFinite(fileDays) ? await removeOldInbound(pool, { before: ago(fileDays), accountId }) : 0) +
     (inboundDays === null ? 0 : await deleteInbound(pool, { accountId, before: ago(inboundDays) }))
   );
 }
 
 type Old = { readonly accountId: number; readonly before: Date };
 
-/** Deletes messages whose status is final and whose credit is settled. */
-async function deleteMessages(pool: Pool, { accountId, before }: Old): Promise<number> {
-  const { gone } = await one<{ gone: number }>(
-    pool,
-    sql`WITH old AS (
+/** Deletes messages whose status is final and whose credit is settled, and what conversations show of them. */
+function deleteMessages(pool: Pool, { accountId, before }: Old): Promise<number> {
+  return transaction(pool, async (tx) => {
+    await claimInboxes(tx, { accountIds: [accountId] });
+    const { gone } = await one<{ gone: number }>(
+      tx,
+      sql`WITH old AS (
           SELECT id FROM message_state WHERE account_id = ${accountId} AND id < ${firstIdAt(before)}
             AND status NOT IN (${OPEN_STATES}) AND NOT credit_held ORDER BY id LIMIT ${ROWS_PER_BATCH}),
         parts AS (DELETE FROM message_part WHERE account_id = ${accountId} AND message_id IN (SELECT id FROM old)),
         events AS (DELETE FROM message_event WHERE account_id = ${accountId} AND message_id IN (SELECT id FROM old)),
         texts AS (
-          DELETE FROM inbox_message WHERE account_id = ${accountId} AND direction = 'OUTBOUND' AND id IN (SELECT id FROM old)),
+          DELETE FROM inbox_message WHERE account_id = ${accountId} AND direction = 'OUTBOUND' AND id IN (SELECT id FROM old)
+          RETURNING chat_id, at),
+        shown AS (
+          UPDATE conversation c SET last_text = '' FROM (SELECT chat_id, max(at) AS at FROM texts GROUP BY 1) AS t
+          WHERE c.account_id = ${accountId} AND c.chat_id = t.chat_id AND c.last_at <= t.at),
         states AS (DELETE FROM message_state WHERE account_id = ${accountId} AND id IN (SELECT id FROM old)),
         gone AS (DELETE FROM message WHERE account_id = ${accountId} AND id IN (SELECT id FROM old) RETURNING id)
         SELECT count(*)::int AS gone FROM gone`,
-  );
-  return gone;
+    );
+    return gone;
+  });
 }
 
-/** Deletes the contents of messages, from the first one on that was not final before. */
-function deleteBodies(pool: Pool, { accountId, before, bodiesTo }: Old & Pick<Row, 'bodiesTo'>): Promise<number> {
+/** Deletes the recipients of a campaign that ended before. */
+async function deleteRecipientsOf(pool: Pool, old: Old): Promise<number> {
+  const campaign = await findOldCampaign(pool, old);
+  if (!campaign) return 0;
+  return (await deleteRecipients(pool, { ...campaign, limit: ROWS_PER_BATCH })) || deleteCampaignSteps(pool, campaign);
+}
+
+/**
+ * Deletes the contents of messages, in passes over those that were not final before: each begins with the oldest of
+ * them, and goes on in the next call from the last message found.
+ */
+function deleteBodies(pool: Pool, row: Old & Pick<Row, 'bodiesFrom' | 'bodiesTo'>): Promise<number> {
+  const { accountId, before, bodiesFrom, bodiesTo } = row;
   const end = firstIdAt(before);
   return transaction(pool, async (tx) => {
     const found = await many<{ id: string }>(
@@ -158,25 +192,31 @@ function deleteBodies(pool: Pool, { accountId, before, bodiesTo }: Old & Pick<Ro
           WHERE account_id = ${accountId} AND id >= ${bodiesTo} AND id < ${end} AND status NOT IN (${OPEN_STATES})
             AND erased IS NULL ORDER BY id LIMIT ${ROWS_PER_BATCH}`,
     );
-    if (found.length > 0) await eraseContents(tx, { accountId, ids: found.map(({ id }) => id) });
-    else await updateBodiesTo(tx, { accountId, from: bodiesTo, end });
+    const last = found.at(-1);
+    if (last) {
+      await eraseContents(tx, { accountId, ids: found.map(({ id }) => id) });
+      await exec(tx, sql`UPDATE account_retention SET bodies_to = ${last.id} WHERE account_id = ${accountId}`);
+    } else await endPass(tx, { accountId, from: bodiesFrom, end });
     return found.length;
   });
 }
 
-/** A message without a final state, as one that is scheduled for later, is looked at again. */
-const updateBodiesTo = (
+/** Ends a pass. A message without a final state, as one that is scheduled for later, is looked at again in the next. */
+const endPass = async (
   tx: Db,
   { accountId, from, end }: { readonly accountId: number; readonly from: string; readonly end: string },
-): Promise<number> =>
-  exec(
+): Promise<void> => {
+  await setStatementTimeoutMinutes(tx, PASS_MINUTES);
+  await exec(
     tx,
-    sql`UPDATE account_retention SET bodies_to = coalesce((
+    sql`UPDATE account_retention r SET bodies_from = n.id, bodies_to = n.id
+        FROM (SELECT coalesce((
           SELECT m.id FROM message m LEFT JOIN message_state s ON s.account_id = ${accountId} AND s.id = m.id
           WHERE m.account_id = ${accountId} AND m.id >= ${from} AND m.id < ${end} AND s.erased IS NULL
-          ORDER BY m.id LIMIT 1), greatest(${from}::uuid, ${end}::uuid))
-        WHERE account_id = ${accountId}`,
+          ORDER BY m.id LIMIT 1), greatest(${from}::uuid, ${end}::uuid)) AS id) AS n
+        WHERE r.account_id = ${accountId}`,
   );
+};
 
 /** Deletes received messages, and conversations that have none since. */
 function deleteInbound(pool: Pool, { accountId, before }: Old): Promise<number> {

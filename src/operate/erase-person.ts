@@ -1,34 +1,189 @@
+import { contactImport } from '../contacts/import.ts';
 import { claimBook, updateContactCount } from '../contacts/limits.ts';
 import { removeFromAllLists } from '../contacts/list-members.ts';
-import { type Db, exec, many, plainArray, type Sql, sql, textArray } from '../core/db/query.ts';
+import {
+  as,
+  columns,
+  countRows,
+  type Db,
+  exec,
+  many,
+  one,
+  plainArray,
+  raw,
+  type Sql,
+  sql,
+  textArray,
+} from '../core/db/query.ts';
+import { firstIdAt } from '../core/ids.ts';
 import { insertRemovals } from '../core/storage.ts';
+import { MINUTE_MS } from '../core/time.ts';
 import { exportJob } from '../exports/make.ts';
-import { findPersonData, type PersonAddresses, type PersonData } from '../exports/person-data.ts';
+import {
+  findPersonData,
+  NO_CLEANING,
+  patternOf,
+  type PersonAddresses,
+  type PersonData,
+  type PersonTable,
+  tablesOfPerson,
+} from '../exports/person-data.ts';
 import { claimInboxes } from '../inbox/store.ts';
+import { deleteRetries } from '../webhooks/log.ts';
+import { claimEvents, type NewFact, publishFacts } from '../webhooks/outbox.ts';
+import { deleteChats } from './retention.ts';
+
+/** Rows by table. */
+export type Counts = Readonly<Record<string, number>>;
+
+/** What was stored this long before the first look is committed by then. */
+const COMMITTED_MS = 10 * MINUTE_MS;
+
+/** Counts the rows of a person by table, as `erasePerson` would, and locks nothing. */
+export async function countPerson(db: Db, person: PersonAddresses): Promise<Counts> {
+  const found = await findPersonData(db, person);
+  const counts: [string, number][] = [];
+  for (const { table, where } of tablesOfPerson(found))
+    counts.push([table, await countRows(db, sql`FROM ${raw(table)} AS t ${rowsOf(person, where)}`)]);
+  return onlySome(counts);
+}
 
 /**
  * Erases a person from all tables of an account, in the caller's transaction. Amounts, states and times of messages
  * stay, without number and content. Returns the number of rows by table. Only this file and the retention touch rows of
- * all features: what is erased should be readable in one place.
+ * all features: what is erased should be readable in one place, with `tablesOfPerson`.
+ *
+ * The long looks at all that the account has come before the inbox and the contacts are claimed. The feed and the
+ * webhooks come last: from there to the commit, the feeds of all accounts wait for what this transaction might add.
  */
-export async function erasePerson(tx: Db, person: PersonAddresses): Promise<Readonly<Record<string, number>>> {
+export async function erasePerson(tx: Db, person: PersonAddresses): Promise<Counts> {
   const { accountId } = person;
+  const recent = firstIdAt(new Date(Date.now() - COMMITTED_MS));
+  const unlogged = await findOldestEvent(tx, { accountId, recent });
+  const before = await findPersonData(tx, person);
+  const early = await listEvents(tx, before, {});
+  const counts: (readonly [string, number])[] = await eraseTables(tx, before, ({ table }) => SCANNED.has(table));
+  // A chunk of an import is taken before the book.
+  const chunks = await exec(tx, sql`DELETE FROM contact_import_chunk WHERE account_id = ${accountId}`);
+  counts.push(['contact_import_chunk', chunks]);
+  const ended = await endImports(tx, { accountId });
   await claimInboxes(tx, { accountIds: [accountId] });
-  const found = await findPersonData(tx, person);
-  const counts: Record<string, number> = {};
-  const { contactIds } = found;
-  if (contactIds.length > 0) {
-    await claimBook(tx, { accountId, to: 'change' });
-    await removeFromAllLists(tx, accountId, { ids: contactIds });
-    await updateContactCount(tx, { accountId, by: -contactIds.length });
+  await claimBook(tx, { accountId, to: 'change' });
+  const found = joined(before, await findPersonData(tx, person, recent));
+  counts.push(...(await eraseTables(tx, found, ({ table }) => !SCANNED.has(table) && !ELSEWHERE.has(table))));
+  await claimEvents(tx, { accountId });
+  const late = await listEvents(tx, found, { fed: recent, logged: unlogged });
+  counts.push(['webhook_outbox', await eraseOutbox(tx, found)]);
+  counts.push(['webhook_delivery', await eraseDeliveries(tx, found, [...early.logged, ...late.logged])]);
+  await publishFacts(tx, ended);
+  counts.push(['webhook_published', await blankFeedRows(tx, found, [...early.fed, ...late.fed])]);
+  return onlySome(counts);
+}
+
+/** Erases a person from some of the tables, in their order. */
+async function eraseTables(tx: Db, found: PersonData, isChosen: (entry: PersonTable) => boolean) {
+  const cleared = clearedColumns(found);
+  const counts: (readonly [string, number])[] = [];
+  for (const entry of tablesOfPerson(found).filter(isChosen)) {
+    const own = HANDLED[entry.table];
+    counts.push([entry.table, await (own ? own(tx, found) : eraseRows(tx, found, entry, cleared[entry.table]))]);
   }
-  counts['media'] = await eraseMedia(tx, found);
-  counts['export'] = await eraseExports(tx, person);
-  for (const [table, statement] of statementsFor(found)) {
-    const rows = await exec(tx, statement);
-    if (rows > 0) counts[table] = (counts[table] ?? 0) + rows;
-  }
-  return Object.fromEntries(Object.entries(counts).filter(([, rows]) => rows > 0));
+  return counts;
+}
+
+const onlySome = (counts: readonly (readonly [table: string, rows: number])[]): Counts =>
+  Object.fromEntries(counts.filter(([, rows]) => rows > 0));
+
+const rowsOf = ({ accountId }: Pick<PersonData, 'accountId'>, where: Sql): Sql =>
+  sql`WHERE t.account_id = ${accountId} AND ${where}`;
+
+/** Returns the condition for the rows of a table. */
+function rowsIn(found: PersonData, name: string): Sql {
+  const entry = tablesOfPerson(found).find(({ table }) => table === name);
+  if (!entry) throw new Error(`${name} is not a table of persons`);
+  return rowsOf(found, entry.where);
+}
+
+/** Adds what has come while nothing was locked. */
+function joined(before: PersonData, since: PersonData): PersonData {
+  const both = <T>(one: readonly T[], other: readonly T[]): T[] => [...new Set([...one, ...other])];
+  return {
+    ...since,
+    messageIds: both(before.messageIds, since.messageIds),
+    inboundIds: both(before.inboundIds, since.inboundIds),
+    contactIds: both(before.contactIds, since.contactIds),
+    emails: both(before.emails, since.emails),
+  };
+}
+
+/** Deletes the rows of a table, or clears those columns of them. */
+const eraseRows = (tx: Db, found: PersonData, { table, where }: PersonTable, set: Sql | undefined): Promise<number> =>
+  exec(
+    tx,
+    set
+      ? sql`UPDATE ${raw(table)} AS t SET ${set} ${rowsOf(found, where)}`
+      : sql`DELETE FROM ${raw(table)} AS t ${rowsOf(found, where)}`,
+  );
+
+/** Tables without an index for persons, whose rows need nothing of what is claimed. */
+const SCANNED: ReadonlySet<string> = new Set([
+  'audit_entry',
+  'campaign_fallback',
+  'campaign_recipient',
+  'sticky_sender',
+  'verify_counter',
+]);
+
+/** Tables whose rows are erased before or after those of the others. */
+const ELSEWHERE: ReadonlySet<string> = new Set([
+  'contact_import_chunk',
+  'webhook_outbox',
+  'webhook_delivery',
+  'webhook_published',
+]);
+
+/** Tables whose rows need more than a statement. */
+const HANDLED: Readonly<Record<string, (tx: Db, found: PersonData) => Promise<number>>> = {
+  contact: eraseContacts,
+  contact_list_member: (tx, { accountId, contactIds }) =>
+    contactIds.length === 0 ? Promise.resolve(0) : removeFromAllLists(tx, accountId, { ids: contactIds }),
+  conversation: (tx, { accountId, chatIds }) =>
+    deleteChats(tx, { accountId, chats: sql`SELECT unnest(${textArray(chatIds)}::uuid[])` }),
+  media: eraseMedia,
+  export: eraseExports,
+};
+
+async function eraseContacts(tx: Db, { accountId, contactIds }: PersonData): Promise<number> {
+  if (contactIds.length === 0) return 0;
+  const gone = await exec(
+    tx,
+    sql`DELETE FROM contact WHERE account_id = ${accountId} AND id = ANY(${plainArray(contactIds)}::bigint[])`,
+  );
+  if (gone > 0) await updateContactCount(tx, { accountId, by: -gone });
+  return gone;
+}
+
+const IMPORT_ENDED =
+  'A person was erased from the account meanwhile: rows that were imported before stay, the rest was not imported';
+
+/** Ends the imports that are in progress, whose files may contain the person. Returns the events of it. */
+async function endImports(tx: Db, { accountId }: Pick<PersonData, 'accountId'>): Promise<NewFact[]> {
+  const ended = await many<{ id: number; created: number; updated: number }>(
+    tx,
+    sql`UPDATE contact_import SET status = 'FAILED', failure = ${IMPORT_ENDED}, completed_at = now()
+        WHERE account_id = ${accountId} AND status IN ('PENDING', 'RUNNING') RETURNING id, created, updated`,
+  );
+  const keys = textArray(ended.map(({ id }) => String(id)));
+  await exec(
+    tx,
+    sql`DELETE FROM job WHERE account_id = ${accountId} AND kind = ${contactImport.kind} AND key = ANY(${keys}::text[])`,
+  );
+  return ended.map(({ id, ...data }) => ({
+    accountId,
+    type: 'import.completed',
+    about: id,
+    data: { importId: id, status: 'FAILED', ...data },
+  }));
 }
 
 /** Deletes the files that the person sent. */
@@ -43,8 +198,21 @@ async function eraseMedia(tx: Db, { accountId, inboundIds }: PersonData): Promis
   return gone.length;
 }
 
-/** Ends the exports of the account, whose files may contain the person: they can be made again. */
-async function eraseExports(tx: Db, { accountId }: PersonAddresses): Promise<number> {
+/** Deletes the requests that name the person, and ends all exports of the account. */
+async function eraseExports(tx: Db, found: PersonData): Promise<number> {
+  const { accountId } = found;
+  const ended = await endExports(tx, { accountId });
+  return ended + (await exec(tx, sql`DELETE FROM export AS t ${rowsIn(found, 'export')}`));
+}
+
+/** Ends the exports of an account, whose files may contain an erased person: they can be made again. */
+export async function endExports(tx: Db, { accountId }: Pick<PersonData, 'accountId'>): Promise<number> {
+  // Those in progress began before the erasure: a new job ends them. First, as workers take the job before the export.
+  const pending = await many<{ id: string }>(
+    tx,
+    sql`SELECT id FROM export WHERE account_id = ${accountId} AND status = 'PENDING' ORDER BY id`,
+  );
+  await exportJob.add(tx, ...pending.map(({ id }) => ({ accountId, key: id, payload: { exportId: id } })));
   const gone = await many<{ fileKey: string }>(
     tx,
     sql`WITH ended AS (
@@ -53,12 +221,6 @@ async function eraseExports(tx: Db, { accountId }: PersonAddresses): Promise<num
         WHERE e.account_id = ${accountId} AND e.id = ended.id RETURNING ended.file_key AS "fileKey"`,
   );
   await insertRemovals(tx, { accountId, keys: gone.map(({ fileKey }) => fileKey), afterSeconds: 0 });
-  // Those in progress began before the erasure: a new job ends them.
-  const pending = await many<{ id: string }>(
-    tx,
-    sql`SELECT id FROM export WHERE account_id = ${accountId} AND status = 'PENDING'`,
-  );
-  await exportJob.add(tx, ...pending.map(({ id }) => ({ accountId, key: id, payload: { exportId: id } })));
   return gone.length;
 }
 
@@ -69,147 +231,141 @@ async function eraseExports(tx: Db, { accountId }: PersonAddresses): Promise<num
 const [MADE, UNMADE] = ['(erased) ', 'erased '];
 /** A contact that does not exist: its recipient is skipped, as one is whose contact was deleted. */
 const NO_CONTACT = 0;
+/** What a repeated bulk request is told about an erased recipient, and a new one as well. */
+const ERASED_RESULT = JSON.stringify([null, 403, 'the recipient was erased']);
 
-/**
- * Lists the statements that erase what was found, by the table that they change. Tables of all accounts, such as receipts
- * that no message matches yet, are left to their own ends: an account must neither delete what may be another's nor learn
- * from a count that another one knows the number.
- */
-function statementsFor(found: PersonData): readonly (readonly [table: string, statement: Sql])[] {
+/** Returns what is cleared in the tables whose rows stay. The rows of all others are deleted. */
+function clearedColumns(found: PersonData): Readonly<Record<string, Sql>> {
   const { accountId } = found;
   const forms = sql`ANY(${textArray(found.forms)}::text[])`;
+  const bare = textArray(found.bare);
   const written = sql`ANY(${textArray([...found.forms, ...found.bare])}::text[])`;
-  const messages = sql`ANY(${textArray(found.messageIds)}::uuid[])`;
-  const all = sql`ANY(${textArray([...found.messageIds, ...found.inboundIds])}::uuid[])`;
-  const chats = sql`ANY(${textArray(found.chatIds)}::uuid[])`;
-  const contacts = sql`ANY(${plainArray(found.contactIds)}::bigint[])`;
-  const own = sql`account_id = ${accountId}`;
-  const persons = sql`ANY(ARRAY(SELECT person_of(f) FROM unnest(${textArray(found.forms)}::text[]) AS f))`;
+  const numbers = textArray([...found.forms, ...found.bare].map((form) => `number:${form}`));
   /** The number of a campaign that is next to one of the person: a place in its order. */
   const neighbour = (number: Sql, side: 'before' | 'after'): Sql => sql`coalesce((
     SELECT ${side === 'before' ? sql`max(n.destination)` : sql`min(n.destination)`} FROM campaign_recipient n
-    WHERE n.account_id = ${accountId} AND n.campaign_id = l.campaign_id
+    WHERE n.account_id = ${accountId} AND n.campaign_id = t.campaign_id
       AND ${side === 'before' ? sql`n.destination < ${number}` : sql`n.destination > ${number}`}), '')`;
-  const holds = (column: Sql): Sql =>
-    sql`EXISTS (SELECT FROM unnest(${textArray(found.traces)}::text[]) AS t WHERE position(t IN ${column}) > 0)`;
-  const isTheirs = (number: Sql): Sql => sql`regexp_replace(${number}, '[^0-9A-Za-z.]', '', 'g') = ${written}`;
-  return [
-    [
-      'message',
-      sql`UPDATE message SET destination = '', body = '', content = NULL, udh = NULL, binary_body = NULL, client_id = NULL,
-            tlvs = NULL, client_data = NULL WHERE ${own} AND id = ${messages}`,
-    ],
-    [
-      'message_state',
-      sql`UPDATE message_state SET error_text = NULL, receipt_text = NULL, erased = true WHERE ${own} AND id = ${messages}`,
-    ],
-    ['message_event', sql`DELETE FROM message_event WHERE ${own} AND message_id = ${messages}`],
-    [
-      'message_part',
-      sql`UPDATE message_part SET receipt_text = NULL, erased = true WHERE ${own} AND message_id = ${messages}`,
-    ],
-    ['message_fallback', sql`DELETE FROM message_fallback WHERE ${own} AND message_id = ${messages}`],
-    ['client_message_id', sql`DELETE FROM client_message_id WHERE ${own} AND message_id = ${messages}`],
-    ['unknown_outcome', sql`UPDATE unknown_outcome SET destination = '' WHERE ${own} AND message_id = ${messages}`],
-    ['smpp_receipt', sql`DELETE FROM smpp_receipt WHERE ${own} AND message_id = ${messages}`],
-    ['smpp_outbox', sql`DELETE FROM smpp_outbox WHERE ${own} AND message_id = ${all}`],
-    ['bulk_request', sql`DELETE FROM bulk_request WHERE ${own} AND ${holds(sql`results::text`)}`],
-    ['inbound_message', sql`DELETE FROM inbound_message WHERE ${own} AND source = ${written}`],
-    ['inbox_watch', sql`DELETE FROM inbox_watch WHERE ${own} AND chat_id = ${chats}`],
-    ['inbox_event', sql`DELETE FROM inbox_event WHERE ${own} AND chat_id = ${chats}`],
-    ['inbox_note', sql`DELETE FROM inbox_note WHERE ${own} AND chat_id = ${chats}`],
-    ['inbox_message', sql`DELETE FROM inbox_message WHERE ${own} AND chat_id = ${chats}`],
-    ['conversation_label', sql`DELETE FROM conversation_label WHERE ${own} AND chat_id = ${chats}`],
-    ['conversation', sql`DELETE FROM conversation WHERE ${own} AND chat_id = ${chats}`],
-    ['contact_activity', sql`DELETE FROM contact_activity WHERE ${own} AND contact_id = ${contacts}`],
-    ['contact', sql`DELETE FROM contact WHERE ${own} AND id = ${contacts}`],
-    [
-      'campaign_recipient',
-      sql`UPDATE campaign_recipient r
-          SET (destination, contact_id) = (
-            SELECT CASE WHEN count(*) = 0 THEN ${MADE} ELSE ${UNMADE} END || gen_random_uuid(),
-              CASE WHEN count(*) > 0 THEN ${NO_CONTACT}::bigint END
-            FROM campaign_lane l
-            WHERE l.account_id = ${accountId} AND l.campaign_id = r.campaign_id AND l.country = r.country AND NOT l.done
-              AND r.destination > l.fed_to)
-          WHERE ${own} AND destination = ${forms}`,
-    ],
-    [
-      'campaign_lane',
-      sql`UPDATE campaign_lane l SET fed_to = ${neighbour(sql`l.fed_to`, 'before')} WHERE ${own} AND fed_to = ${forms}`,
-    ],
-    [
-      'campaign_run',
-      sql`UPDATE campaign_run l SET expanded_to = ${neighbour(sql`l.expanded_to`, 'before')} WHERE ${own} AND expanded_to = ${forms}`,
-    ],
-    [
-      'campaign_batch',
-      sql`UPDATE campaign_batch l
-          SET first_destination = CASE WHEN first_destination = ${forms}
-                THEN ${neighbour(sql`l.first_destination`, 'after')} ELSE first_destination END,
-            last_destination = CASE WHEN last_destination = ${forms}
-              THEN ${neighbour(sql`l.last_destination`, 'before')} ELSE last_destination END
-          WHERE ${own} AND (first_destination = ${forms} OR last_destination = ${forms})`,
-    ],
-    [
-      'campaign_fallback',
-      sql`UPDATE campaign_fallback SET destination = ${MADE} || gen_random_uuid() WHERE ${own} AND destination = ${forms}`,
-    ],
-    [
-      'campaign',
-      sql`UPDATE campaign SET
-            destinations = ARRAY(SELECT d FROM unnest(destinations) AS d WHERE NOT ${isTheirs(sql`d`)}),
-            (numbers, number_countries, number_channels) = (
-              SELECT coalesce(array_agg(n ORDER BY i), '{}'), coalesce(array_agg(c ORDER BY i), '{}'),
-                coalesce(array_agg(h ORDER BY i), '{}')
-              FROM unnest(numbers, number_countries, number_channels) WITH ORDINALITY AS u (n, c, h, i)
-              WHERE NOT n = ${forms})
-          WHERE ${own} AND numbers && ${textArray(found.forms)}::text[]`,
-    ],
-    ['campaign_draft', sql`DELETE FROM campaign_draft WHERE ${own} AND ${holds(sql`content::text`)}`],
-    ['sticky_sender', sql`DELETE FROM sticky_sender WHERE ${own} AND destination = ${forms}`],
-    ['marketing_week', sql`DELETE FROM marketing_week WHERE ${own} AND person = ${persons}`],
-    ['keyword_count', sql`DELETE FROM keyword_count WHERE ${own} AND person = ${persons}`],
-    ['consent_answer', sql`DELETE FROM consent_answer WHERE ${own} AND person = ${persons}`],
-    ['opt_in', sql`DELETE FROM opt_in WHERE ${own} AND person = ${persons}`],
-    ['suspected_opt_out', sql`DELETE FROM suspected_opt_out WHERE ${own} AND person = ${persons}`],
-    ['consent', sql`DELETE FROM consent WHERE ${own} AND person = ${persons}`],
-    ['consent_change', sql`DELETE FROM consent_change WHERE ${own} AND person = ${persons}`],
-    ['person_alias', sql`DELETE FROM person_alias WHERE ${own} AND (alias = ${persons} OR person = ${persons})`],
-    [
-      'webhook_delivery',
-      sql`DELETE FROM webhook_delivery WHERE ${own} AND (message_id = ${all} OR ${holds(sql`data::text`)})`,
-    ],
-    ['webhook_outbox', sql`DELETE FROM webhook_outbox WHERE ${own} AND ${holds(sql`data::text`)}`],
-    ['contact_import_reject', sql`DELETE FROM contact_import_reject WHERE ${own} AND ${holds(sql`cells::text`)}`],
-    ['contact_import', sql`UPDATE contact_import SET preview = '[]' WHERE ${own} AND ${holds(sql`preview::text`)}`],
-    [
-      'verification_code',
-      sql`DELETE FROM verification_code c USING verification v
-          WHERE c.account_id = ${accountId} AND v.account_id = ${accountId} AND v.id = c.verification_id
-            AND v.person = ${persons}`,
-    ],
-    [
-      'verification_message',
-      sql`DELETE FROM verification_message WHERE ${own} AND verification_id IN (
-            SELECT id FROM verification WHERE ${own} AND person = ${persons}
-            UNION ALL SELECT id FROM verify_decision WHERE ${own} AND number = ${written})`,
-    ],
-    ['verification', sql`DELETE FROM verification WHERE ${own} AND person = ${persons}`],
-    ['verify_decision', sql`DELETE FROM verify_decision WHERE ${own} AND number = ${written}`],
-    ['verify_number', sql`DELETE FROM verify_number WHERE ${own} AND person = ${persons}`],
-    ['verify_counter', sql`DELETE FROM verify_counter WHERE ${own} AND ${holds(sql`key`)}`],
-    ['job', sql`DELETE FROM job WHERE ${own} AND kind <> 'person.erasure' AND ${holds(sql`payload::text`)}`],
-    [
-      'audit_entry',
-      sql`UPDATE audit_entry SET subject = CASE WHEN ${holds(sql`subject`)} THEN 'erased' ELSE subject END,
-            detail = CASE WHEN ${holds(sql`detail::text`)} THEN '{}' ELSE detail END
-          WHERE ${own} AND (${holds(sql`subject`)} OR ${holds(sql`detail::text`)})`,
-    ],
-    ['export', sql`DELETE FROM export WHERE ${own} AND ${holds(sql`filters::text`)}`],
-    ['contact_upload_part', sql`DELETE FROM contact_upload_part WHERE ${own}`],
-    ['contact_upload', sql`DELETE FROM contact_upload WHERE ${own}`],
-    // Last: from here to the commit, the feeds of all accounts wait for what this transaction might add to them.
-    ['webhook_published', sql`DELETE FROM webhook_published WHERE ${own} AND ${holds(sql`data::text`)}`],
-  ];
+  const stripped = (number: Sql): Sql => sql`regexp_replace(${number}, '[^0-9A-Za-z.]', '', 'g')`;
+  // A number without its country code is the end of the whole number; country codes have up to three digits.
+  const isTheirs = (number: Sql): Sql => sql`(${stripped(number)} = ${written} OR EXISTS (
+    SELECT FROM unnest(${bare}::text[]) AS b, ltrim(${stripped(number)}, '0') AS n
+    WHERE ${number} !~ '^\\s*(\\+|00)' AND b ~ '^[0-9]+$' AND n <> '' AND right(b, length(n)) = n
+      AND length(n) >= length(b) - 3))`;
+  return {
+    message: sql`destination = '', body = '', content = NULL, udh = NULL, binary_body = NULL, client_id = NULL,
+      tlvs = NULL, client_data = NULL`,
+    message_state: sql`error_text = NULL, receipt_text = NULL, erased = true`,
+    message_part: sql`receipt_text = NULL, erased = true`,
+    unknown_outcome: sql`destination = ''`,
+    nameless_submit: sql`destination = ''`,
+    // The row stays, so that the request is not processed again.
+    bulk_request: sql`results = (
+      SELECT json_agg(CASE WHEN r->>0 = ANY(${textArray(found.messageIds)}::text[]) THEN ${ERASED_RESULT}::json ELSE r END ORDER BY n)
+      FROM json_array_elements(results) WITH ORDINALITY AS e (r, n))`,
+    campaign_recipient: sql`(destination, contact_id) = (
+      SELECT CASE WHEN count(*) = 0 THEN ${MADE} ELSE ${UNMADE} END || gen_random_uuid(),
+        CASE WHEN count(*) > 0 THEN ${NO_CONTACT}::bigint END
+      FROM campaign_lane l
+      WHERE l.account_id = ${accountId} AND l.campaign_id = t.campaign_id AND l.country = t.country AND NOT l.done
+        AND t.destination > l.fed_to)`,
+    campaign_lane: sql`fed_to = ${neighbour(sql`t.fed_to`, 'before')}`,
+    campaign_run: sql`expanded_to = ${neighbour(sql`t.expanded_to`, 'before')}`,
+    campaign_batch: sql`
+      first_destination = CASE WHEN first_destination = ${forms}
+        THEN ${neighbour(sql`t.first_destination`, 'after')} ELSE first_destination END,
+      last_destination = CASE WHEN last_destination = ${forms}
+        THEN ${neighbour(sql`t.last_destination`, 'before')} ELSE last_destination END`,
+    campaign_fallback: sql`destination = ${MADE} || gen_random_uuid()`,
+    campaign: sql`
+      destinations = ARRAY(SELECT d FROM unnest(destinations) AS d WHERE NOT ${isTheirs(sql`d`)}),
+      (numbers, number_countries, number_channels) = (
+        SELECT coalesce(array_agg(n ORDER BY i), '{}'), coalesce(array_agg(c ORDER BY i), '{}'),
+          coalesce(array_agg(h ORDER BY i), '{}')
+        FROM unnest(numbers, number_countries, number_channels) WITH ORDINALITY AS u (n, c, h, i)
+        WHERE NOT n = ${forms})`,
+    // A digit, so that it is still JSON.
+    campaign_draft: sql`content = regexp_replace(content::text, ${patternOf(found.bare)}, '0', 'g')::jsonb`,
+    contact_import: sql`preview = '[]', cleaning = ${NO_CLEANING}::jsonb`,
+    audit_entry: sql`subject = CASE WHEN subject = ANY(${numbers}::text[]) THEN 'erased' ELSE subject END, detail = '{}'`,
+  };
 }
+
+/** The errors of a row of events without those of the person's messages. */
+const clearedErrors = ({ messageIds }: PersonData): Sql => sql`ARRAY(
+  SELECT CASE WHEN u.m = ANY(${textArray(messageIds)}::uuid[]) THEN NULL ELSE u.e END
+  FROM unnest(message_ids, errors) WITH ORDINALITY AS u (m, e, n) ORDER BY u.n)`;
+
+/** Deletes events that are not about messages, and clears the errors in those that are. */
+async function eraseOutbox(tx: Db, found: PersonData): Promise<number> {
+  const own = rowsIn(found, 'webhook_outbox');
+  const cleared = await exec(
+    tx,
+    sql`UPDATE webhook_outbox AS t SET errors = ${clearedErrors(found)} ${own} AND t.data IS NULL`,
+  );
+  return cleared + (await exec(tx, sql`DELETE FROM webhook_outbox AS t ${own} AND t.data IS NOT NULL`));
+}
+
+/** Finds the first id that an event may have which is not in the log yet. */
+const findOldestEvent = async (
+  tx: Db,
+  { accountId, recent }: { readonly accountId: number; readonly recent: string },
+): Promise<string> => {
+  const { id } = await one<{ id: string }>(
+    tx,
+    sql`SELECT coalesce((
+          SELECT seed FROM webhook_outbox WHERE account_id = ${accountId} AND seed < ${recent} ORDER BY seed LIMIT 1),
+        ${recent}::uuid) AS id`,
+  );
+  return id;
+};
+
+type Events = { readonly logged: readonly string[]; readonly fed: readonly string[] };
+
+/** Lists the events about the person in the log and the rows of the feed, without a lock that others would wait for. */
+async function listEvents(
+  tx: Db,
+  found: PersonData,
+  { logged = null, fed = null }: { readonly logged?: string | null; readonly fed?: string | null },
+): Promise<Events> {
+  const list = async (table: string, fromId: string | null): Promise<string[]> => {
+    const from = fromId === null ? sql`` : sql`AND t.id >= ${fromId}`;
+    const rows = await many<{ id: string }>(
+      tx,
+      sql`SELECT DISTINCT id FROM ${raw(table)} AS t ${rowsIn(found, table)} ${from}`,
+    );
+    return rows.map(({ id }) => id);
+  };
+  return { logged: await list('webhook_delivery', logged), fed: await list('webhook_published', fed) };
+}
+
+const PENDING = columns({
+  accountId: as<number>('account_id'),
+  endpoint: as<number>('endpoint'),
+  id: as<string>('id'),
+  messageId: as<string>('message_id'),
+});
+
+/** Deletes events from the log, with what would be tried again. */
+async function eraseDeliveries(tx: Db, { accountId }: PersonData, ids: readonly string[]): Promise<number> {
+  if (ids.length === 0) return 0;
+  const own = sql`WHERE account_id = ${accountId} AND id = ANY(${textArray(ids)}::uuid[])`;
+  const pending = await many(tx, sql`SELECT ${PENDING} FROM webhook_delivery ${own} AND state = 'PENDING'`);
+  if (pending.length > 0) await deleteRetries(tx, pending);
+  return exec(tx, sql`DELETE FROM webhook_delivery ${own}`);
+}
+
+/**
+ * Blanks rows of the feed, whose events are left out from then on. The rows stay: a reader goes on from the last one that
+ * it has read. Ids of events that are not about messages are replaced, because some are made from the number.
+ */
+const blankFeedRows = (tx: Db, found: PersonData, ids: readonly string[]): Promise<number> =>
+  ids.length === 0
+    ? Promise.resolve(0)
+    : exec(
+        tx,
+        sql`UPDATE webhook_published AS t
+            SET message_ids = CASE WHEN data IS NULL THEN message_ids ELSE ARRAY[gen_random_uuid()] END,
+              errors = ${clearedErrors(found)}, data = NULL
+            WHERE t.account_id = ${found.accountId} AND t.id = ANY(${textArray(ids)}::uuid[])`,
+      );

@@ -30,21 +30,38 @@ type Position = RowOf<typeof POSITION>;
 const keyOf = ({ position, cell }: Position): string => `erasures/${cell}/${position}.json`;
 const after = ({ position, cell }: Position): Position => ({ position: position + 1, cell });
 
+const JSON_FILE = { contentType: 'application/json' };
+
+/**
+ * Returns true if there is a record in the store. Throws if the store cannot be read: to a key that lacks the right to
+ * read, S3 answers for every file as if it did not exist, and a restored database would miss its erasures.
+ */
+async function hasRecord(storage: Deps['storage'], position: Position): Promise<boolean> {
+  if (await storage.exists(keyOf(position))) return true;
+  const known = keyOf({ ...position, position: 0 });
+  if (await storage.exists(known)) return false;
+  await storage.put(known, Buffer.from('{}'), JSON_FILE);
+  if (await storage.exists(known)) return false;
+  throw new Error('the store of files cannot be read, so the records of erasures are not known');
+}
+
 /**
  * Records an erasure in the store and in the database, in the caller's transaction, once for each erasure. The file is
- * written first: if the commit fails, the erasure is applied twice, which does no harm, and never lost.
+ * written first: if the commit fails, the erasure is applied twice, which does no harm, and never lost. Returns true if
+ * it was not recorded before.
  */
 export async function recordErasure(
   tx: Db,
   storage: Deps['storage'],
   record: ErasureRecord,
   onUnknown: OnUnknown,
-): Promise<void> {
+): Promise<boolean> {
   const last = await applyUnknown(tx, storage, onUnknown);
-  if (await isRecorded(tx, record)) return;
+  if (await isRecorded(tx, record)) return false;
   const next = after(last);
-  await storage.put(keyOf(next), Buffer.from(JSON.stringify(record)), { contentType: 'application/json' });
+  await storage.put(keyOf(next), Buffer.from(JSON.stringify(record)), JSON_FILE);
   await insertRecord(tx, record, next);
+  return true;
 }
 
 /**
@@ -74,14 +91,14 @@ export async function recordCarried(
  */
 export async function applyErasureRecords({ pool, storage }: Deps, onUnknown: OnUnknown): Promise<boolean> {
   const known = await one<Position>(pool, sql`SELECT ${POSITION} FROM cell`);
-  if (!(await storage.exists(keyOf(after(known))))) return false;
+  if (!(await hasRecord(storage, after(known)))) return false;
   return transaction(pool, async (tx) => (await applyUnknown(tx, storage, onUnknown)).position > known.position);
 }
 
 /** Claims the records, and applies those that this database does not know. Returns the last one. */
 async function applyUnknown(tx: Db, storage: Deps['storage'], onUnknown: OnUnknown): Promise<Position> {
   let last = await one<Position>(tx, sql`SELECT ${POSITION} FROM cell FOR UPDATE`);
-  for (let next = after(last); await storage.exists(keyOf(next)); next = after(next)) {
+  for (let next = after(last); await hasRecord(storage, next); next = after(next)) {
     const record = JSON.parse(await text(await storage.get(keyOf(next)))) as ErasureRecord;
     last = next;
     // An account that was created after the backup does not exist any more.

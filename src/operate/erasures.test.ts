@@ -12,6 +12,7 @@ import { type Accept, createAccept } from '../messages/accept.ts';
 import { createPersonHash } from '../messages/erased.ts';
 import { createLocalStorage, fileRemoval } from '../core/storage.ts';
 import { silentLog } from '../core/log.ts';
+import { STATUS } from '../core/message-state.ts';
 import { exportJob } from '../exports/make.ts';
 import { exportRoutes } from '../exports/routes.ts';
 import { findExport } from '../exports/store.ts';
@@ -63,11 +64,19 @@ const send = async (destination: string, accountId = inbox.account.accountId) =>
 
 /** Runs erasures to their end, without the wait between their steps. */
 async function runErasures(): Promise<void> {
-  const { pool } = inbox.database;
-  const kind = personErasure.using({ pool, secretKey: inbox.deps.secretKey, storage });
-  while ((await runJobs(pool, kind)) > 0)
-    await exec(pool, sql`UPDATE job SET run_at = now() WHERE kind = 'person.erasure'`);
+  while ((await makeDue(), await runStep()) > 0);
 }
+const makeDue = () => exec(inbox.database.pool, sql`UPDATE job SET run_at = now() WHERE kind = 'person.erasure'`);
+/** Runs what is due of erasures. */
+const runStep = (over: { readonly storage?: typeof storage } = {}) => {
+  const { pool } = inbox.database;
+  return runJobs(pool, personErasure.using({ pool, secretKey: inbox.deps.secretKey, storage, ...over }));
+};
+const listJobs = () =>
+  many<{ payload: { inFlight?: string[]; isErased?: boolean }; waits: boolean }>(
+    inbox.database.pool,
+    sql`SELECT payload, run_at > now() + interval '1 second' AS waits FROM job WHERE kind = 'person.erasure'`,
+  );
 
 /** Erases a person, and returns the end of it. */
 async function erase(body: object) {
@@ -112,13 +121,21 @@ test('an erased person is in no table, is not written to again, and others are u
 
   const { exportId } = (await call(app, 'POST', '/privacy/exports', { to: ZOE, format: 'csv' })).body;
   const { pool } = inbox.database;
-  const exporting = { ...inbox.database, storage, config: { ...EXPORTS, dataDir: folder }, log: silentLog };
+  const mediaLinks = () => ({ url: 'https://files.example.com/signed', thumbnailUrl: null });
+  const exporting = { ...inbox.database, storage, config: { ...EXPORTS, dataDir: folder }, log: silentLog, mediaLinks };
+  await exec(
+    pool,
+    sql`INSERT INTO media (account_id, media_key, origin, name, mime_type, size_bytes, file_key)
+        SELECT ${accountId}, id::text, 'INBOUND', 'cat.png', 'image/png', 1, 'media/1/internal' FROM inbound_message LIMIT 1`,
+  );
   await runJobs(pool, exportJob.using(exporting));
   const { fileKey, rows } = (await findExport(pool, { accountId, id: exportId })) ?? {};
   const copy = await text(await storage.get(fileKey ?? ''));
   for (const held of ['Quillfeather', 'Where is zanzibar?', 'Hello from zanzibar', 'OPTED_IN'])
     expect(copy).toContain(held);
-  expect(copy).not.toContain(OTHER);
+  expect(copy).toContain('https://files.example.com/signed');
+  for (const hidden of [OTHER, 'route_reason', 'connection_id', 'code_hash', 'file_key', 'media/1/internal'])
+    expect(copy).not.toContain(hidden);
   expect(rows).toBeGreaterThan(8);
 
   const tried = await erase({ to: ZOE, dryRun: true });
@@ -206,6 +223,116 @@ test('an account queues a hundred erasures, and no more until some are done', as
   expect((await call(app, 'POST', '/privacy/erasures', { to: ZOE, dryRun: true })).status).toBe(429);
   await exec(pool, sql`DELETE FROM erasure WHERE account_id = ${accountId} AND done_at IS NULL`);
   expect((await erase({ to: ZOE, dryRun: true })).state).toBe('DONE');
+});
+
+test('an erased person who writes START, or whose new opt-in is proven, gets messages again', async () => {
+  const KIM = '+393331234590';
+  await erase({ to: KIM });
+  expect(await send(KIM)).toBe('opted_out');
+  await inbox.write('Hello again', { from: KIM.slice(1) });
+  expect(await send(KIM)).toBe('opted_out');
+  await inbox.write('START', { from: KIM.slice(1) });
+  expect(await send(KIM)).toBe('accepted');
+
+  await erase({ to: KIM });
+  const agree = (more: object) => {
+    const consent = { to: KIM, channel: 'SMS', purpose: 'marketing', state: 'OPTED_IN', ...more };
+    return call(inbox.app, 'PUT', '/consents', { consents: [consent] });
+  };
+  await agree({});
+  await agree({ proof: { text: 'Yes', at: '2020-01-01T00:00:00Z' } });
+  expect(await send(KIM)).toBe('opted_out');
+  await agree({ proof: { text: 'Yes, again' } });
+  expect(await send(KIM)).toBe('accepted');
+  await erase({ to: KIM });
+});
+
+test('an erasure waits for decisions from when it has blocked the person, also if that failed at first', async () => {
+  const LOU = '+393331234591';
+  expect(await send(LOU)).toBe('accepted');
+  await call(app, 'POST', '/privacy/erasures', { to: LOU });
+  const broken = { ...storage, put: () => Promise.reject(new Error('the store is full')) };
+  await runStep({ storage: broken });
+  await makeDue();
+  await runStep();
+  expect(await listJobs()).toMatchObject([{ waits: true }]);
+  expect(await search([LOU])).toHaveProperty('message');
+  await runErasures();
+  expect(await search([LOU])).toEqual({});
+});
+
+test('a worker that has lost its job erases nothing', async () => {
+  const { pool } = inbox.database;
+  const MAX = '+393331234592';
+  expect(await send(MAX)).toBe('accepted');
+  await call(app, 'POST', '/privacy/erasures', { to: MAX });
+  await runStep();
+  const [job] = await many<{ payload: object }>(pool, sql`SELECT payload FROM job WHERE kind = 'person.erasure'`);
+  const kind = personErasure.using({ pool, secretKey: inbox.deps.secretKey, storage });
+  const { signal } = new AbortController();
+  const lost = { id: 'x', accountId: inbox.account.accountId, payload: job?.payload, tries: 2, signal };
+  await kind.run({ ...lost, end: () => Promise.resolve(false) });
+  expect(await search([MAX])).toHaveProperty('message');
+  await runErasures();
+  expect(await search([MAX])).toEqual({});
+});
+
+test('messages that a carrier is taking are found once, and looked at again by their ids', async () => {
+  const { pool } = inbox.database;
+  const IDA = '+393331234593';
+  expect(await send(IDA)).toBe('accepted');
+  const { id } = await one<{ id: string }>(pool, sql`SELECT id FROM message WHERE destination = ${IDA}`);
+  await exec(pool, sql`UPDATE dispatch_chunk SET owner = 1, intent = size WHERE ${id} = ANY(ids)`);
+  await call(app, 'POST', '/privacy/erasures', { to: IDA });
+  await runStep();
+  await makeDue();
+  await runStep();
+  expect(await listJobs()).toMatchObject([{ waits: true, payload: { inFlight: [id] } }]);
+  await makeDue();
+  await runStep();
+  expect(await search([IDA])).toHaveProperty('message');
+  await exec(
+    pool,
+    sql`INSERT INTO message_state (account_id, id, status, attempts, updated_at, submitted_at)
+        VALUES (${inbox.account.accountId}, ${id}, ${STATUS.ACCEPTED}, 1, now(), now())
+        ON CONFLICT (account_id, id) DO UPDATE SET submitted_at = now()`,
+  );
+  await runErasures();
+  expect(await search([IDA])).toEqual({});
+});
+
+test('an export that was completed while the person was erased ends before the erasure is done', async () => {
+  const { pool } = inbox.database;
+  const { accountId } = inbox.account;
+  const { erasureId } = (await call(app, 'POST', '/privacy/erasures', { to: '+393331234594' })).body;
+  await runStep();
+  await exec(
+    pool,
+    sql`CREATE FUNCTION complete() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+          INSERT INTO export (account_id, type, format, status, filters, file_key, size_bytes, expires_at)
+          VALUES (NEW.account_id, 'CONTACTS', 'csv', 'COMPLETED', '{}', 'exports/1/late', 1, now() + interval '1 day');
+          RETURN NULL; END $$`,
+  );
+  // After the statement that ends exports.
+  await exec(
+    pool,
+    sql`CREATE TRIGGER complete AFTER UPDATE OF counts ON erasure FOR EACH ROW EXECUTE FUNCTION complete()`,
+  );
+  await runErasures();
+  await exec(pool, sql`DROP FUNCTION complete CASCADE`);
+  expect((await call(app, 'GET', `/privacy/erasures/${erasureId}`)).body.state).toBe('DONE');
+  const late = await many(
+    pool,
+    sql`SELECT status, file_key AS key FROM export WHERE account_id = ${accountId} AND type = 'CONTACTS'`,
+  );
+  expect(late).toEqual([{ status: 'EXPIRED', key: null }]);
+});
+
+test('a store that cannot be read is an error, and does not count as one without erasures', async () => {
+  const { pool } = inbox.database;
+  const unreadable = { ...storage, exists: () => Promise.resolve(false) };
+  await expect(applyErasureRecords({ pool, storage: unreadable }, eraseAgain)).rejects.toThrow('cannot be read');
+  expect(await applyErasureRecords({ pool, storage }, eraseAgain)).toBe(false);
 });
 
 test.each([[{}], [{ to: ZOE, contactId: 1 }], [{ to: 'nobody' }]])('%j is rejected', async (body) => {

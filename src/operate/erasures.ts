@@ -12,8 +12,8 @@ import {
   maybeOne,
   raw,
   type RowOf,
-  type Sql,
   sql,
+  textArray,
 } from '../core/db/query.ts';
 import { setStatementTimeoutMinutes, tenant, transaction } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
@@ -21,16 +21,22 @@ import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { idempotentTx } from '../core/http/idempotency.ts';
 import { newId } from '../core/ids.ts';
-import { job } from '../core/jobs.ts';
+import { type Job, job } from '../core/jobs.ts';
 import { instant, orNull } from '../core/schema.ts';
 import type { SecretKey } from '../core/secrets.ts';
 import type { Storage } from '../core/storage.ts';
 import { SECOND_MS } from '../core/time.ts';
-import { addressesOf, PersonIn } from '../exports/person-data.ts';
+import {
+  addressesOf,
+  type PersonAddresses,
+  type PersonData,
+  PersonIn,
+  tablesOfPerson,
+} from '../exports/person-data.ts';
 import { cancelMessages } from '../messages/cancellation.ts';
 import { createPersonHash, type HashOfPerson } from '../messages/erased.ts';
 import { publishFacts } from '../webhooks/outbox.ts';
-import { erasePerson } from './erase-person.ts';
+import { type Counts, countPerson, endExports, erasePerson } from './erase-person.ts';
 import { type ErasureRecord, recordCarried, recordErasure } from './erasure-records.ts';
 
 const ErasureIn = Type.Object({
@@ -106,11 +112,16 @@ export function erasureRoutes(app: App, deps: PlatformDeps): void {
   });
 }
 
-/** `hashes` (hex): an erasure after the backup of a restored database, whose person has to be found by them. */
-type Erasure = { readonly erasureId: string; readonly dryRun: boolean } & (
-  | { readonly addresses: readonly string[] }
-  | { readonly hashes: readonly string[] }
-);
+/**
+ * `hashes` (hex): an erasure after the backup of a restored database, whose person has to be found by them. `inFlight`:
+ * messages that a carrier may be taking. `isErased`: only exports that were made meanwhile are left to end.
+ */
+type Erasure = {
+  readonly erasureId: string;
+  readonly dryRun: boolean;
+  readonly inFlight?: readonly string[];
+  readonly isErased?: true;
+} & ({ readonly addresses: readonly string[] } | { readonly hashes: readonly string[] });
 type ErasureDeps = {
   readonly pool: Pool;
   readonly secretKey: SecretKey;
@@ -127,41 +138,73 @@ const MAX_MINUTES = 30;
 
 /**
  * Erasures. The person is not written to from the first step on; then what waits is withdrawn, and all the rest is
- * erased in the transaction that ends the job. A dry run does the same and is undone.
+ * erased. An export that began before may be completed after that: the last step ends it, too. A dry run only counts.
  */
 export const personErasure = job<Erasure, ErasureDeps>(
   'person.erasure',
   { concurrency: 1 },
   async ({ pool, secretKey, storage }, { accountId, payload, tries, end }) => {
-    const { erasureId, dryRun } = payload;
+    const { erasureId, dryRun, inFlight } = payload;
+    if (payload.isErased) return endErasure(pool, { accountId, erasureId, end });
     const hashOf = createPersonHash(secretKey);
     const addresses =
       'addresses' in payload ? payload.addresses : await findAddresses(pool, hashOf, { accountId, ...payload });
-    if (!dryRun) {
-      const hashes = addresses.map((phoneNumber) => hashOf({ accountId, phoneNumber }).toString('hex'));
-      await transaction(pool, (tx) => recordErasure(tx, storage, { accountId, erasureId, hashes }, eraseAgain));
-      if (tries === 1) return { kind: 'retry', inMs: DECIDED_MS };
-      const isInFlight = await hasMessageInFlight(pool, { accountId, addresses });
-      if (isInFlight && tries < MAX_WAITS) return { kind: 'retry', inMs: IN_FLIGHT_MS };
-    }
-    const counts = await countOrErase(pool, dryRun, async (tx) => {
-      await setStatementTimeoutMinutes(tx, MAX_MINUTES);
-      return erasePerson(tx, { accountId, addresses });
-    });
+    const person = { accountId, addresses };
+    if (dryRun) return countOnly(pool, { ...person, erasureId, end });
+    const hashes = addresses.map((phoneNumber) => hashOf({ accountId, phoneNumber }).toString('hex'));
+    const isNew = await transaction(pool, (tx) =>
+      recordErasure(tx, storage, { accountId, erasureId, hashes }, eraseAgain),
+    );
+    if (isNew) return { kind: 'retry', inMs: DECIDED_MS };
+    const waiting = await withdraw(pool, accountId, inFlight ?? (await findWaiting(pool, person)));
+    if (waiting.length > 0 && inFlight === undefined)
+      return { kind: 'again', inMs: IN_FLIGHT_MS, payload: { ...payload, inFlight: waiting } };
+    if (waiting.length > 0 && tries < MAX_WAITS) return { kind: 'retry', inMs: IN_FLIGHT_MS };
     await transaction(pool, async (tx) => {
       if (!(await end(tx))) return;
-      await updateErasure(tx, { accountId, erasureId, counts });
-      const rows = Object.values(counts).reduce((sum, count) => sum + count, 0);
-      if (!dryRun)
-        await publishFacts(tx, [{ accountId, type: 'erasure.done', about: erasureId, data: { erasureId, rows } }]);
+      await setStatementTimeoutMinutes(tx, MAX_MINUTES);
+      const counts = await erasePerson(tx, person);
+      await updateCounts(tx, { accountId, erasureId, counts });
+      const rest = { erasureId, dryRun, addresses: [], isErased: true } as const;
+      await personErasure.add(tx, { accountId, key: null, payload: rest });
     });
     return undefined;
   },
 );
 
+type Ending = Key & Pick<Job<Erasure>, 'end'>;
+
+async function countOnly(pool: Pool, { end, erasureId, ...person }: Ending & PersonAddresses): Promise<void> {
+  const counts = await transaction(pool, async (tx) => {
+    await setStatementTimeoutMinutes(tx, MAX_MINUTES);
+    return countPerson(tx, person);
+  });
+  await transaction(pool, async (tx) => {
+    if (!(await end(tx))) return;
+    const key = { accountId: person.accountId, erasureId };
+    await updateCounts(tx, { ...key, counts });
+    await moveToDone(tx, key);
+  });
+}
+
+const endErasure = (pool: Pool, { end, ...key }: Ending): Promise<void> =>
+  transaction(pool, async (tx) => {
+    if (!(await end(tx))) return;
+    await endExports(tx, key);
+    const done = await moveToDone(tx, key);
+    const rows = Object.values(done?.counts ?? {}).reduce((sum, count) => sum + count, 0);
+    const { accountId, erasureId } = key;
+    await publishFacts(tx, [{ accountId, type: 'erasure.done', about: erasureId, data: { erasureId, rows } }]);
+  });
+
 /** Queues an erasure that a restored database did not know. */
 export const eraseAgain = (tx: Db, { accountId, erasureId, hashes }: ErasureRecord): Promise<void> =>
-  personErasure.add(tx, { accountId, key: null, payload: { erasureId, dryRun: false, hashes } });
+  personErasure.add(tx, {
+    accountId,
+    key: null,
+    payload: { erasureId, dryRun: false, hashes },
+    runAt: new Date(Date.now() + DECIDED_MS),
+  });
 
 /** Records of the erasures of an account that has moved here from another cell, whose store may be a different one. */
 export const carriedErasures = job<{ readonly erasureId: string }, Omit<ErasureDeps, 'secretKey'>>(
@@ -207,62 +250,59 @@ function findAddresses(
   });
 }
 
+/** The keys of a person who does not exist. */
+const NOBODY: PersonData = {
+  accountId: 0,
+  forms: [],
+  bare: [],
+  messageIds: [],
+  inboundIds: [],
+  chatIds: [],
+  contactIds: [],
+  verificationIds: [],
+  emails: [],
+};
+
 /** Opens a cursor over the addresses of all persons that an account has stored anything about. */
 const declareAddresses = (tx: Db, { accountId }: { readonly accountId: number }): Promise<number> => {
-  const of = (table: Sql, address: Sql): Sql => sql`SELECT ${address} FROM ${table} WHERE account_id = ${accountId}`;
-  const sources = [
-    of(sql`message`, sql`person_of(destination)`),
-    of(sql`inbound_message`, sql`person_of(CASE WHEN source ~ '^[0-9]+$' THEN '+' || source ELSE source END)`),
-    of(sql`campaign_recipient`, sql`person_of(destination)`),
-    of(sql`person_alias`, sql`person`),
-    of(sql`person_alias`, sql`alias`),
-    ...[sql`contact`, sql`conversation`, sql`consent`, sql`consent_change`, sql`verification`, sql`verify_number`].map(
-      (table) => of(table, sql`person`),
-    ),
-  ];
+  const sources = tablesOfPerson(NOBODY).flatMap(({ table, address }) =>
+    address ? [sql`SELECT ${address} FROM ${raw(table)} WHERE account_id = ${accountId}`] : [],
+  );
   return exec(
     tx,
-    sql`DECLARE addresses CURSOR FOR SELECT p AS address FROM (${join(sources, ' UNION ')}) AS a (p)
-      WHERE p IS NOT NULL AND p <> ''`,
+    sql`DECLARE addresses CURSOR FOR
+        SELECT DISTINCT person_of(CASE WHEN a.p ~ '^[0-9]+$' THEN '+' || a.p ELSE a.p END) AS address
+        FROM (${join(sources, ' UNION ')}) AS a (p) WHERE a.p IS NOT NULL AND a.p <> ''`,
   );
 };
 
-const UNDO = new Error('a dry run is undone');
+/** Finds the messages to a person that no carrier has taken. It reads all messages of the account. */
+const findWaiting = (pool: Pool, { accountId, addresses }: PersonAddresses): Promise<string[]> =>
+  transaction(pool, async (tx) => {
+    await setStatementTimeoutMinutes(tx, MAX_MINUTES);
+    const rows = await many<{ id: string }>(
+      tx,
+      sql`SELECT m.id FROM message m LEFT JOIN message_state s ON s.account_id = ${accountId} AND s.id = m.id
+          WHERE m.account_id = ${accountId} AND NOT m.simulation AND s.submitted_at IS NULL AND s.done_at IS NULL
+            AND m.destination = ANY(ARRAY(
+              SELECT f FROM unnest(${textArray(addresses)}::text[]) AS a, unnest(number_forms(a) || a) AS f))`,
+    );
+    return rows.map(({ id }) => id);
+  });
 
-type Counts = Readonly<Record<string, number>>;
-
-/** Runs the work in a transaction, which a dry run undoes. */
-async function countOrErase(pool: Pool, dryRun: boolean, work: (tx: Db) => Promise<Counts>): Promise<Counts> {
-  let counts: Counts = {};
-  try {
-    await transaction(pool, async (tx) => {
-      counts = await work(tx);
-      if (dryRun) throw UNDO;
-    });
-  } catch (error) {
-    if (error !== UNDO) throw error;
-  }
-  return counts;
-}
-
-/** Withdraws the waiting messages of a person. Returns true while a carrier is taking one. */
-async function hasMessageInFlight(
-  pool: Pool,
-  { accountId, addresses }: { readonly accountId: number; readonly addresses: readonly string[] },
-): Promise<boolean> {
+/** Withdraws those of the messages that still wait. Returns those that a carrier is taking right now. */
+async function withdraw(pool: Pool, accountId: number, ids: readonly string[]): Promise<string[]> {
+  if (ids.length === 0) return [];
   const waiting = await many<{ id: string }>(
     pool,
-    sql`SELECT m.id FROM message m LEFT JOIN message_state s ON s.account_id = m.account_id AND s.id = m.id
-        WHERE m.account_id = ${accountId} AND person_of(m.destination) = ANY(${[...addresses]}::text[])
-          AND s.submitted_at IS NULL AND s.done_at IS NULL AND NOT m.simulation`,
+    sql`SELECT i AS id FROM unnest(${textArray(ids)}::uuid[]) AS i
+        LEFT JOIN message_state s ON s.account_id = ${accountId} AND s.id = i
+        WHERE s.submitted_at IS NULL AND s.done_at IS NULL`,
   );
+  if (waiting.length === 0) return [];
   const keys = waiting.map(({ id }) => ({ accountId, id }));
-  const withdrawn = await transaction(pool, (tx) =>
-    keys.length === 0
-      ? Promise.resolve(new Set<string>())
-      : cancelMessages(tx, keys, { by: 'an erasure', now: new Date() }),
-  );
-  return withdrawn.size < keys.length;
+  const withdrawn = await transaction(pool, (tx) => cancelMessages(tx, keys, { by: 'an erasure', now: new Date() }));
+  return waiting.flatMap(({ id }) => (withdrawn.has(id) ? [] : [id]));
 }
 
 const ERASURE = columns({
@@ -291,12 +331,14 @@ const countQueued = (db: Db, { accountId }: Pick<Key, 'accountId'>): Promise<num
 const insertErasure = (db: Db, { accountId, erasureId, dryRun }: Key & { dryRun: boolean }): Promise<number> =>
   exec(db, sql`INSERT INTO erasure (account_id, id, dry_run) VALUES (${accountId}, ${erasureId}, ${dryRun})`);
 
-const updateErasure = (
-  db: Db,
-  { accountId, erasureId, counts }: Key & { counts: Readonly<Record<string, number>> },
-): Promise<number> =>
+const updateCounts = (db: Db, { accountId, erasureId, counts }: Key & { counts: Counts }): Promise<number> =>
   exec(
     db,
-    sql`UPDATE erasure SET counts = ${JSON.stringify(counts)}::jsonb, done_at = now()
-        WHERE account_id = ${accountId} AND id = ${erasureId}`,
+    sql`UPDATE erasure SET counts = ${JSON.stringify(counts)}::jsonb WHERE account_id = ${accountId} AND id = ${erasureId}`,
+  );
+
+const moveToDone = (db: Db, { accountId, erasureId }: Key): Promise<RowOf<typeof ERASURE> | undefined> =>
+  maybeOne(
+    db,
+    sql`UPDATE erasure SET done_at = now() WHERE account_id = ${accountId} AND id = ${erasureId} RETURNING ${ERASURE}`,
   );

@@ -76,13 +76,42 @@ export async function eraseContents(tx: Db, { accountId, ids }: Messages): Promi
     sql`UPDATE message_state SET error_text = NULL, receipt_text = NULL, erased = true WHERE ${own} AND id = ${these}`,
     sql`UPDATE message_part SET receipt_text = NULL, erased = true WHERE ${own} AND message_id = ${these}`,
     sql`UPDATE message_event SET text = NULL WHERE ${own} AND message_id = ${these} AND text IS NOT NULL`,
-    // An event is made after its message.
-    sql`UPDATE webhook_delivery SET error = NULL
-        WHERE ${own} AND id >= ${ids.toSorted()[0] ?? null}::uuid AND message_id = ${these}
-          AND error IS NOT NULL`,
     ...inConversations({ accountId, ids }),
   ];
+  // The errors of events are those of the states.
+  const failed = await many<{ id: string }>(
+    tx,
+    sql`SELECT id FROM message_state WHERE ${own} AND id = ${these} AND error_text IS NOT NULL ORDER BY id`,
+  );
   for (const statement of statements) await exec(tx, statement);
+  await eraseDeliveries(tx, { accountId, ids });
+  await eraseErrors(tx, { accountId, ids: failed.map(({ id }) => id) });
+}
+
+/** Deletes what the log of webhooks repeats of messages. Events that wait are still sent, without the content. */
+const eraseDeliveries = (tx: Db, { accountId, ids }: Messages): Promise<number> =>
+  exec(
+    tx,
+    // An event is made after its message.
+    sql`UPDATE webhook_delivery SET error = NULL, answer = NULL, failures = (
+          SELECT coalesce(jsonb_agg(f - 'answer'), '[]') FROM jsonb_array_elements(failures) AS f)
+        WHERE account_id = ${accountId} AND id >= ${firstOf(ids)}::uuid AND message_id = ANY(${textArray(ids)}::uuid[])
+          AND (error IS NOT NULL OR answer <> '' OR failures <> '[]')`,
+  );
+
+const firstOf = (ids: readonly string[]): string | null => ids.toSorted()[0] ?? null;
+
+/** Deletes the errors of messages from their events that wait, and from the feed. */
+async function eraseErrors(tx: Db, { accountId, ids }: Messages): Promise<void> {
+  if (ids.length === 0) return;
+  const these = sql`ANY(${textArray(ids)}::uuid[])`;
+  const cleared = sql`errors = ARRAY(
+    SELECT CASE WHEN u.m = ${these} THEN NULL ELSE u.e END
+    FROM unnest(message_ids, errors) WITH ORDINALITY AS u (m, e, n) ORDER BY u.n)`;
+  const own = sql`WHERE account_id = ${accountId} AND array_remove(errors, NULL) <> '{}'
+    AND EXISTS (SELECT FROM unnest(message_ids) AS m WHERE m = ${these})`;
+  await exec(tx, sql`UPDATE webhook_outbox SET ${cleared} ${own}`);
+  await exec(tx, sql`UPDATE webhook_published SET ${cleared} ${own} AND id >= ${firstOf(ids)}::uuid`);
 }
 
 /** Deletes the contents of received messages of an account, with their files, in the caller's transaction. */
@@ -91,10 +120,10 @@ async function eraseInboundContents(tx: Db, { accountId, ids }: Messages): Promi
   const these = sql`ANY(${textArray(ids)}::uuid[])`;
   const statements: readonly Sql[] = [
     sql`UPDATE inbound_message SET body = '', octets = '', details = NULL, content = NULL WHERE ${own} AND id = ${these}`,
-    sql`DELETE FROM webhook_delivery WHERE ${own} AND message_id = ${these}`,
     ...inConversations({ accountId, ids }),
   ];
   for (const statement of statements) await exec(tx, statement);
+  await eraseDeliveries(tx, { accountId, ids });
   const files = await many<{ key: string }>(
     tx,
     sql`WITH gone AS (

@@ -196,20 +196,31 @@ export const findInactiveInbox = (
         LIMIT 1`,
   );
 
-/**
- * Deletes conversations of an account that have no message since `before`, and updates their counts. The caller must have
- * claimed the account's inbox.
- */
-export async function deleteConversations(
+/** Deletes conversations of an account that have no message since `before`. The caller has claimed the account's inbox. */
+export const deleteConversations = (
   db: Db,
   { accountId, before, limit }: Old & { accountId: number },
+): Promise<number> =>
+  deleteChats(db, {
+    accountId,
+    chats: sql`SELECT chat_id FROM conversation
+               WHERE account_id = ${accountId} AND archived IN (true, false) AND last_at < ${before} LIMIT ${limit}`,
+  });
+
+/**
+ * Deletes conversations of an account with their notes and labels, and updates the counts of the inbox, which the caller
+ * has claimed.
+ *
+ * @param chats the query for their ids
+ */
+export async function deleteChats(
+  db: Db,
+  { accountId, chats }: { readonly accountId: number; readonly chats: Sql },
 ): Promise<number> {
   const { gone } = await one<{ gone: number }>(
     db,
     sql`WITH gone AS (
-          DELETE FROM conversation WHERE account_id = ${accountId} AND chat_id IN (
-            SELECT chat_id FROM conversation
-            WHERE account_id = ${accountId} AND archived IN (true, false) AND last_at < ${before} LIMIT ${limit})
+          DELETE FROM conversation WHERE account_id = ${accountId} AND chat_id IN (${chats})
           RETURNING chat_id, archived, channel, unread > 0 AS unread),
         noted AS (
           DELETE FROM inbox_note WHERE account_id = ${accountId} AND chat_id IN (SELECT chat_id FROM gone)),
@@ -260,13 +271,17 @@ export const deleteOutbox = (db: Db, { beforeId }: { beforeId: string }): Promis
 const OLD_CAMPAIGN = columns({ accountId: as<number>('k.account_id'), campaignId: as<number>('k.id') });
 export type OldCampaign = RowOf<typeof OLD_CAMPAIGN>;
 
-/** Finds a campaign that ended before `before` and still has its recipients. */
-export const findOldCampaign = (db: Db, { before }: Pick<Old, 'before'>): Promise<OldCampaign | undefined> =>
+/** Finds a campaign, of any account or of one, that ended before `before` and still has its recipients. */
+export const findOldCampaign = (
+  db: Db,
+  { before, accountId = null }: Pick<Old, 'before'> & { readonly accountId?: number | null },
+): Promise<OldCampaign | undefined> =>
   maybeOne(
     db,
     sql`SELECT ${OLD_CAMPAIGN} FROM campaign k
         JOIN campaign_run r ON r.account_id = k.account_id AND r.campaign_id = k.id
-        WHERE k.completed_at < ${before} AND r.recipients > coalesce((k.audience->>'unlisted')::bigint, 0) LIMIT 1`,
+        WHERE k.completed_at < ${before} AND k.account_id = coalesce(${accountId}, k.account_id)
+          AND r.recipients > coalesce((k.audience->>'unlisted')::bigint, 0) LIMIT 1`,
   );
 
 export const deleteRecipients = (

@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import { bigint, insertRows, int, json, rowsOf, smallint, text, timestamptz, uuid } from '../core/db/columns.ts';
 import { as, columns, type Db, exec, many, plainArray, type RowOf, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
+import { boundsOf } from '../core/ids.ts';
 import { DAY_MS } from '../core/time.ts';
 import {
   moveToDisabled,
@@ -11,7 +12,7 @@ import {
   type SettledEvent,
   type Target,
 } from './account-queue.ts';
-import { deleteOutbox, listOwnAccounts, publishFacts } from './outbox.ts';
+import { deleteOutbox, listOutboxIds, listOwnAccounts, publishFacts } from './outbox.ts';
 import { retryDelayMs } from './send.ts';
 
 const DISABLE_AFTER_MS = 5 * DAY_MS;
@@ -35,7 +36,10 @@ export function recordSettled(
   return transaction(pool, async (tx) => {
     const accountIds = [...settled.map(({ event }) => event.accountId), ...done.map(({ accountId }) => accountId)];
     const own = await listOwnAccounts(tx, { owner, accountIds: [...new Set(accountIds)] });
-    const mine = settled.filter(({ event }) => own.has(event.accountId));
+    const mine = await withoutErased(
+      tx,
+      settled.filter(({ event }) => own.has(event.accountId)),
+    );
     const ids = done.filter(({ accountId }) => own.has(accountId)).map(({ id }) => id);
     await recordEvents(tx, mine.map(verdictOf));
     if (ids.length > 0) await deleteOutbox(tx, { ids });
@@ -43,6 +47,49 @@ export function recordSettled(
       if (id !== undefined) await recordHealth(tx, ofTarget);
     return own;
   });
+}
+
+/**
+ * Omits the results of events that were deleted while they were in memory, as when a person is erased, and the errors of
+ * messages whose content was deleted: nothing of them comes back.
+ */
+async function withoutErased(tx: Db, settled: readonly SettledEvent[]): Promise<SettledEvent[]> {
+  const events = settled.map(({ event }) => event);
+  const outboxIds = new Set(events.flatMap(({ outboxId }) => outboxId ?? []));
+  const rows = outboxIds.size === 0 ? [] : await listOutboxIds(tx, { ids: [...outboxIds] });
+  const retried = events.filter(({ outboxId }) => outboxId === null);
+  const [firstId, lastId] = boundsOf(retried.map(({ id }) => id));
+  const logged = retried.length === 0 ? new Set() : await listLogged(tx, { keys: retried, firstId, lastId });
+  const kept = new Set(rows);
+  const erased = await listErased(
+    tx,
+    events.filter(({ error }) => error !== null),
+  );
+  return settled.flatMap((one) => {
+    const { event } = one;
+    const isKept = event.outboxId === null ? logged.has(placeOf(event.endpoint, event.id)) : kept.has(event.outboxId);
+    if (!isKept) return [];
+    return erased.has(event.messageId) ? [{ ...one, event: { ...event, error: null } }] : [one];
+  });
+}
+
+/** Lists those of these messages whose content was deleted. */
+async function listErased(
+  db: Db,
+  messages: readonly Pick<QueuedEvent, 'accountId' | 'messageId'>[],
+): Promise<ReadonlySet<string>> {
+  if (messages.length === 0) return new Set();
+  const [firstId, lastId] = boundsOf(messages.map(({ messageId }) => messageId));
+  const rows = await many<{ id: string }>(
+    db,
+    sql`SELECT s.id FROM ${rowsOf(messages, {
+      account_id: bigint((m) => m.accountId),
+      id: uuid((m) => m.messageId),
+    })} AS u
+        JOIN message_state s ON s.account_id = u.account_id AND s.id = u.id AND s.id BETWEEN ${firstId} AND ${lastId}
+        WHERE s.erased`,
+  );
+  return new Set(rows.map(({ id }) => id));
 }
 
 type Verdict = {

@@ -320,6 +320,18 @@ export async function listOwnAccounts(
   return new Set(rows.map((row) => row.accountId));
 }
 
+/**
+ * Keeps workers from recording results of an account's events, and from dividing them, until the transaction ends. What
+ * they record afterwards is only about events that are still there. Call it late: workers of other accounts wait, too.
+ */
+export const claimEvents = (db: Db, { accountId }: { accountId: number }): Promise<number> =>
+  exec(
+    db,
+    // An owner that is not alive: any worker takes the account over.
+    sql`INSERT INTO webhook_claim AS c (account_id, owner) VALUES (${accountId}, 0)
+        ON CONFLICT (account_id) DO UPDATE SET owner = c.owner`,
+  );
+
 /** Releases accounts: any worker may claim them. */
 export async function deleteClaims(
   db: Db,
@@ -433,6 +445,15 @@ const oldestOf = (
           ORDER BY w.id LIMIT ${rows}) AS oldest
   ) AS counted
   WHERE before < ${events}`;
+
+/** Lists those of these rows that still exist. */
+export async function listOutboxIds(db: Db, { ids }: { ids: readonly number[] }): Promise<number[]> {
+  const rows = await many<{ id: number }>(
+    db,
+    onePlan(sql`SELECT id FROM webhook_outbox WHERE id = ANY(${plainArray(ids)}::bigint[])`),
+  );
+  return rows.map(({ id }) => id);
+}
 
 /** Deletes rows whose events are all in the log. */
 export async function deleteOutbox(db: Db, { ids }: { ids: readonly number[] }): Promise<number> {

@@ -17,7 +17,8 @@ import { createHub, type Hub } from '../../../src/inbox/stream.ts';
 import { createAccept } from '../../../src/messages/accept.ts';
 import { consentRoutes } from '../../../src/messages/consent-routes.ts';
 import { consentSettingsRoutes } from '../../../src/messages/consent-settings.ts';
-import { createInboundInbox } from '../../../src/messages/inbound.ts';
+import { createPersonHash } from '../../../src/messages/erased.ts';
+import { createInboundInbox, withReturns } from '../../../src/messages/inbound.ts';
 import { insertNumber } from '../../../src/messages/inbound-store.ts';
 import { suspectedRoutes } from '../../../src/messages/suspected.ts';
 import { createAccount, type NewAccount } from '../../../src/operate/account-commands.ts';
@@ -57,8 +58,9 @@ export async function openTestInbox(): Promise<TestInbox> {
     (await insertConnection(pool, { name: 'main', kind: 'smpp', sandbox: false, settings: {} }))?.id ?? 0;
   const account = await createAccount(pool, { name: 'Acme', plan: 'unlimited', ratePerMinute: 0 });
   await insertNumber(pool, { connectionId, number: '*', accountId: account.accountId });
-  const store = createInboundInbox({ log: silentLog, metrics: createMetrics(), pool, onInbound: receiveIntoInbox });
   const server = await openServer(database);
+  const onInbound = withReturns(createPersonHash(server.deps.secretKey), receiveIntoInbox);
+  const store = createInboundInbox({ log: silentLog, metrics: createMetrics(), pool, onInbound });
   let written = 0;
   return {
     database,
