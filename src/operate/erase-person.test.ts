@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { newMessage } from '../../test/support/queue.ts';
-import { exec, many, one, sql } from '../core/db/query.ts';
+import { type Db, exec, many, one, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { newId } from '../core/ids.ts';
 import { tablesOfPerson } from '../exports/person-data.ts';
@@ -261,6 +261,32 @@ test('counting what would be erased waits for no one, and changes nothing', asyn
     });
   });
   expect((await read(accountId)).events).toHaveLength(1);
+});
+
+test('all that has to be read as a whole is read before an inbox, the contacts and the feed are claimed', async () => {
+  const accountId = await newAccount('order');
+  await tellConsent(accountId, ZOE);
+  const texts: string[] = [];
+  await transaction(pool, (tx) => {
+    const query: Db['query'] = (statement) => {
+      texts.push(statement.text);
+      return tx.query(statement);
+    };
+    return erasePerson({ query }, { accountId, addresses: [ZOE] });
+  });
+  const firstWith = (text: string): number => texts.findIndex((one) => one.includes(text));
+  const claimed = firstWith('INSERT INTO inbox AS');
+  expect(claimed).toBeGreaterThan(0);
+  for (const scan of ['FROM webhook_published AS t', 'FROM webhook_delivery AS t', 'UPDATE campaign_recipient AS t']) {
+    expect(firstWith(scan)).toBeGreaterThan(0);
+    expect(firstWith(scan)).toBeLessThan(claimed);
+  }
+  // What is read again afterwards begins with an id.
+  for (const later of texts
+    .slice(claimed)
+    .filter((one) => /FROM (webhook_|message )/.test(one) && !one.startsWith('DELETE')))
+    expect(later).toMatch(/id >= |id = ANY/);
+  expect(texts.at(-1)).toContain('UPDATE webhook_published AS t');
 });
 
 /** Columns that hold addresses of persons. */
