@@ -27,6 +27,9 @@ function parameters(id: string, state: number, error?: Uint8Array): Tlvs {
 
 const FULL =
   'id:0000032675 sub:001 dlvrd:001 submit date:2611201529 done date:2611201530 stat:UNDELIV err:011 text:Hello';
+/** A receipt as it is stored: without the beginning of the message that it quotes. */
+const stored = (text: string): string => text.replace(/(\btext\s*:).*/is, '$1');
+const STORED = stored(FULL);
 
 describe('isReceipt', () => {
   test.for([0x04, 0x08, 0x20, 0x44, 0x07])('the message type says so: esm_class %i', (esmClass) => {
@@ -60,7 +63,7 @@ describe('readReceipt', () => {
       errorCode: '011',
       destination: '351912345678',
       sender: 'ACME',
-      raw: FULL,
+      raw: STORED,
     });
   });
 
@@ -76,8 +79,13 @@ describe('readReceipt', () => {
       for (const dataCoding of [0, 3, 4, 8]) {
         const message = deliver('', { esmClass, dataCoding, shortMessage });
         expect(isReceipt(message, true)).toBe(true);
-        expect(readReceipt(message)).toMatchObject({ carrierIds: ['0000032675'], state: 'UNDELIVERABLE', raw: FULL });
+        expect(readReceipt(message)).toMatchObject({ carrierIds: ['0000032675'], state: 'UNDELIVERABLE', raw: STORED });
       }
+  });
+
+  test('keeps no code that a receipt quotes', () => {
+    const quoting = 'id:7 stat:DELIVRD err:000 Text:123456 is your code';
+    expect(readReceipt(deliver(quoting))?.raw).toBe('id:7 stat:DELIVRD err:000 Text:');
   });
 
   test('reads the parameters when there is no text, and keeps them as the raw text', () => {
@@ -119,8 +127,8 @@ describe('readReceipt', () => {
     'id:1 sub:001 dlvrd:001 submit date:2611201529 done date:2611201530 stat:DELIVRD err:000 text:id:2 stat:EXPIRED',
   ])('reads the same fields from the standard layout and any other: %s', (text) => {
     const { raw, ...fields } = readReceipt(deliver(text)) ?? {};
-    expect(raw).toBe(text);
-    expect(readReceipt(deliver(` ${text}`))).toEqual({ ...fields, raw: ` ${text}` });
+    expect(raw).toBe(stored(text));
+    expect(readReceipt(deliver(` ${text}`))).toEqual({ ...fields, raw: stored(` ${text}`) });
   });
 
   test('does not take fields out of the quoted message', () => {

@@ -54,7 +54,7 @@ export function readReceipt(message: ReceiptSource, options: ReceiptOptions = {}
     errorCode: errorIn(fields.err) ?? errorIn(networkError(message.tlvs)),
     destination: message.source.startsWith('+') ? message.source.slice(1) : message.source,
     sender: message.destination,
-    raw: raw === '' ? tlvsAsText(message.tlvs) : raw,
+    raw: raw === '' ? tlvsAsText(message.tlvs) : withoutQuote(raw),
   };
 }
 
@@ -90,6 +90,15 @@ const STAT = /\bstat\s*:\s*([a-z]+)/i;
 const ERR = /\berr\s*:\s*(\w+)/i;
 const DONE = /\bdone[\s_]*date\s*:\s*(\d{10,14})\b/i;
 const TEXT = /\btext\s*:/i;
+
+/**
+ * Returns the text of a receipt as it is stored: without the beginning of the message, which carriers quote at its end and
+ * in which the code of a verification may be.
+ */
+function withoutQuote(raw: string): string {
+  const [quote] = TEXT.exec(raw) ?? [];
+  return quote === undefined ? raw : raw.slice(0, raw.indexOf(quote) + quote.length);
+}
 
 /** `text:` quotes the message itself, so nothing after it may be taken for a field. */
 function fieldsIn(raw: string): Fields {
