@@ -17377,7 +17377,7 @@ export interface operations {
                     rcsTrafficType?: ("AUTHENTICATION" | "TRANSACTION" | "PROMOTION" | "SERVICEREQUEST" | "ACKNOWLEDGEMENT") | null;
                     whatsappPhoneNumberId?: string | null;
                     whatsappTemplateId?: string | null;
-                    /** @description The phone that gets the message. */
+                    /** @description The phone that gets the message, read with the number rules of the account. */
                     phoneNumber: string;
                     /** @description Filled in for this contact; by default for the phone itself. */
                     contactId?: number;
@@ -21395,6 +21395,8 @@ export interface operations {
             content: {
                 "application/json": {
                     campaignId?: number;
+                    /** @description True for one row per recipient whom the campaign did not reach: the last message, which ended undelivered. Requires `campaignId`. */
+                    notReached?: boolean;
                     /** @description The earliest time of acceptance. ISO 8601 with an offset. */
                     startDateTime?: string;
                     /** @description The latest time of acceptance, inclusive. ISO 8601 with an offset. */

@@ -100,7 +100,7 @@ const MAX_MINUTES = 2;
  * Final states after which the person was not reached and another message makes sense. UNKNOWN is excluded: the message
  * may have arrived.
  */
-const FAILURES = [
+export const FAILURES = [
   'REJECTED',
   'EXPIRED',
   'UNDELIVERABLE',

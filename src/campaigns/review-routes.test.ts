@@ -188,6 +188,9 @@ test('a test goes to one phone, filled in for a contact, and is not saved', asyn
   ]);
   const sent = await many(api.pool, sql`SELECT destination, body FROM message WHERE account_id = ${account.accountId}`);
   expect(sent).toEqual([{ destination: '+393339999999', body: 'Hi Ana' }]);
+  await exec(api.pool, sql`UPDATE account SET default_country = 'IT' WHERE id = ${account.accountId}`);
+  const { body: national } = await call('POST', '/campaigns/preview/send', { ...body, phoneNumber: '333 999 9998' });
+  expect(national.results).toMatchObject([{ phoneNumber: '+393339999998', accepted: true }]);
 });
 
 test('a test names what the settings lack, a channel outside the mode, and an unknown contact', async () => {

@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { type Author, recordAudit } from '../accounts/audit.ts';
 import { listFields } from '../contacts/fields.ts';
+import { findBook } from '../contacts/limits.ts';
 import type { Actor } from '../core/actor.ts';
 import { bitOf, type Channel, isRich, type RichChannel } from '../core/channels.ts';
 import { as, columns, type Db, many, plainArray, type RowOf, type Sql, sql } from '../core/db/query.ts';
@@ -10,6 +11,7 @@ import { existing, invalidFields } from '../core/errors.ts';
 import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { assertScope, requireScope } from '../core/http/auth.ts';
 import { idempotentHandler, type PendingAnswer } from '../core/http/idempotency.ts';
+import { DEFAULT_NUMBER_RULES, parsePhone } from '../core/phone.ts';
 import { channelName, id, orNull } from '../core/schema.ts';
 import type { Accept } from '../messages/accept.ts';
 import { type BilledTemplates, findBilledTemplates } from '../messages/billing.ts';
@@ -256,7 +258,10 @@ const {
 
 const PhoneTestIn = Type.Object({
   ...content,
-  phoneNumber: Type.String({ maxLength: 50, description: 'The phone that gets the message.' }),
+  phoneNumber: Type.String({
+    maxLength: 50,
+    description: 'The phone that gets the message, read with the number rules of the account.',
+  }),
   contactId: Type.Optional(id('Filled in for this contact; by default for the phone itself.')),
   channel: Type.Optional(channelName('One of the mode; by default its first.')),
 });
@@ -289,16 +294,19 @@ async function sendToPhone(
   if (channel === undefined || !chain.includes(channel))
     all.push({ field: 'channel', message: 'is not one of the mode' });
   const recipient = await findRecipient(db, accountId, settings, contactId);
+  const rules = (await findBook(db, { accountId })) ?? DEFAULT_NUMBER_RULES;
+  const destination = parsePhone(phoneNumber, rules)?.e164 ?? phoneNumber;
   if (!recipient) all.push({ field: contactId ? 'contactId' : 'phoneNumber', message: 'is unknown or not valid' });
   if (all.length > 0 || channel === undefined || !recipient) throw invalidFields(all);
   const draft = newDraft({
     channel,
     source: 'CAMPAIGN',
-    destination: phoneNumber,
+    destination,
     template: (await findBilledTemplates(db, { ...settings, accountId }))[channel],
     ...toContent(settings, recipient, channel),
   });
-  const answer = (verdicts: readonly Verdict[]): TestOut => toTestOut([{ phoneNumber }], [draft], verdicts);
+  const answer = (verdicts: readonly Verdict[]): TestOut =>
+    toTestOut([{ phoneNumber: destination }], [draft], verdicts);
   const request = {
     claim: async (tx: Db) => {
       await answerStore?.claim(tx);

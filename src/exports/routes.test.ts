@@ -217,6 +217,7 @@ test.each<[string, object, string[]]>([
   [`${PATH}/delivery-reports`, { startDateTime: span.startDateTime }, ['endDateTime']],
   [`${PATH}/delivery-reports`, { ...span, campaignId: 1 }, ['campaignId']],
   [`${PATH}/delivery-reports`, { campaignId: 987_654_321 }, ['campaignId']],
+  [`${PATH}/delivery-reports`, { ...span, notReached: true }, ['notReached']],
 ])('%s with %j is 400, names every field at fault and asks for nothing', async (path, body, fields) => {
   const before = await client.request('GET', PATH);
   const answer = await client.request('POST', path, { body });

@@ -276,6 +276,12 @@ const ContactsIn = Type.Object({
 });
 const ReportsIn = Type.Object({
   campaignId: Type.Optional(id()),
+  notReached: Type.Optional(
+    Type.Boolean({
+      description:
+        'True for one row per recipient whom the campaign did not reach: the last message, which ended undelivered. Requires `campaignId`.',
+    }),
+  ),
   startDateTime: Type.Optional(span.startDateTime),
   endDateTime: Type.Optional(span.endDateTime),
   format,
@@ -408,8 +414,9 @@ async function readContactsRequest(
 
 /** Reads a request for delivery reports. Errors: 400, also for a campaign that the account does not have. */
 async function readReportsRequest(db: Db, accountId: number, body: ReportsIn): Promise<ExportRequest> {
-  const { campaignId, startDateTime, endDateTime } = body;
+  const { campaignId, notReached = false, startDateTime, endDateTime } = body;
   if (campaignId === undefined) {
+    if (notReached) throw invalidFields([{ field: 'notReached', message: 'requires campaignId' }]);
     const missing = [
       ...(startDateTime === undefined ? ['startDateTime'] : []),
       ...(endDateTime === undefined ? ['endDateTime'] : []),
@@ -421,7 +428,7 @@ async function readReportsRequest(db: Db, accountId: number, body: ReportsIn): P
     throw invalidFields([{ field: 'campaignId', message: 'must not be combined with startDateTime or endDateTime' }]);
   if (!(await findCampaign(db, { accountId, id: campaignId })))
     throw invalidFields([{ field: 'campaignId', message: 'is not a campaign of this account' }]);
-  return { type: 'DELIVERY_REPORTS', filters: { campaignId } };
+  return { type: 'DELIVERY_REPORTS', filters: { campaignId, ...(notReached && { notReached }) } };
 }
 
 type Span = { readonly startDateTime: string; readonly endDateTime: string };

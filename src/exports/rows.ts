@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { FAILURES } from '../campaigns/recipients.ts';
 import { findCampaign } from '../campaigns/store.ts';
 import {
   byField,
@@ -82,9 +83,9 @@ export async function planRows(
 
 async function spanOf(db: Db, accountId: number, filters: ReportFilters, now: Date) {
   if (!('campaignId' in filters)) return idRangeOf(new Date(filters.startDateTime), new Date(filters.endDateTime));
-  const { campaignId } = filters;
+  const { campaignId, notReached } = filters;
   const campaign = await findCampaign(db, { accountId, id: campaignId });
-  return { campaignId, ...idRangeOf(campaign?.createdAt ?? now, campaign?.completedAt ?? now) };
+  return { campaignId, notReached, ...idRangeOf(campaign?.createdAt ?? now, campaign?.completedAt ?? now) };
 }
 
 /** The opt-outs of an account, with or without a contact, in the order of the numbers. */
@@ -161,6 +162,8 @@ type MessageFilter = {
   readonly sender?: string | undefined;
   readonly recipient?: string | undefined;
   readonly campaignId?: number | undefined;
+  /** Only the last message of each recipient whom the campaign did not reach. */
+  readonly notReached?: boolean | undefined;
 };
 
 /** The status code that clients see (messaging/tracking/status.ts). A message without a state is queued. */
@@ -218,7 +221,7 @@ export function messageRows(filter: MessageFilter, { reports }: { readonly repor
     columns: reports ? REPORT : RECORD,
     source,
     order: sql`m.id`,
-    countSource: filter.status === undefined ? sql`${messages} ${where}` : source,
+    countSource: filter.status === undefined && !filter.notReached ? sql`${messages} ${where}` : source,
   };
 }
 
@@ -226,7 +229,7 @@ const within = ({ firstId, endId }: MessageFilter, id: Sql): Sql =>
   sql`${id} >= ${firstId}::uuid AND ${id} < ${endId}::uuid`;
 
 function matching(filter: MessageFilter): Sql {
-  const { channel, status, sender, recipient, campaignId } = filter;
+  const { channel, status, sender, recipient, campaignId, notReached } = filter;
   return join(
     [
       sql`m.account_id = ${filter.accountId}`,
@@ -236,10 +239,20 @@ function matching(filter: MessageFilter): Sql {
       ...(sender === undefined ? [] : [sql`m.sender = ${sender}`]),
       ...(recipient === undefined ? [] : [sql`m.destination = ${recipient}`]),
       ...(campaignId === undefined ? [] : [sql`m.campaign_id = ${campaignId}`]),
+      ...(notReached ? [sql`${CODE} = ANY(${plainArray(FAILED)}::smallint[])`, sql`NOT ${hasBetter(filter)}`] : []),
     ],
     ' AND ',
   );
 }
+
+const FAILED = FAILURES.map((status) => STATUS[status]);
+
+/** True if the recipient of message `m` got another message of its campaign, later or delivered. */
+const hasBetter = (filter: MessageFilter): Sql => sql`EXISTS (
+  SELECT FROM message o
+  LEFT JOIN message_state os ON os.account_id = ${filter.accountId} AND os.id = o.id AND ${within(filter, sql`os.id`)}
+  WHERE o.account_id = ${filter.accountId} AND ${within(filter, sql`o.id`)} AND o.campaign_id = ${filter.campaignId}
+    AND o.destination = m.destination AND (o.id > m.id OR os.status = ${STATUS.DELIVERED}))`;
 
 /** Selects contacts: those with these ids, those in any of these lists, or all. */
 type ContactChoice = {

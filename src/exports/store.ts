@@ -52,7 +52,7 @@ type ContactFilters = {
   /** Number of contacts, which lists of exports show instead of more than 1,000 `contactIds`. */
   readonly contactCount?: number;
 };
-export type ReportFilters = Span | { readonly campaignId: number };
+export type ReportFilters = Span | { readonly campaignId: number; readonly notReached?: true };
 
 /** Content of an export: its type and filters, as they are stored and as clients see them. */
 export type ExportRequest =

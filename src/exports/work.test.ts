@@ -161,6 +161,35 @@ test('the reports of a campaign contain only its messages, and when they were re
   expect(inTime.row.rows).toBe(3);
 });
 
+test('the report of those not reached has the last message of each recipient, and nobody to whom one was delivered', async () => {
+  const { id: campaignId } = await one<{ id: number }>(
+    database.pool,
+    sql`INSERT INTO campaign (account_id, name, status, sending_mode) VALUES (${accountId}, 'A', 0, 'SMS') RETURNING id`,
+  );
+  const send = async (destination: string, status: keyof typeof STATUS): Promise<string> => {
+    const [id = ''] = await store(1, { campaignId, destination, source: 'CAMPAIGN' });
+    await exec(
+      database.pool,
+      sql`INSERT INTO message_state (account_id, id, status, attempts, channel, updated_at)
+          VALUES (${accountId}, ${id}, ${STATUS[status]}, 1, 1, now())`,
+    );
+    return id;
+  };
+  const failed = await send('+393331110001', 'UNDELIVERABLE');
+  await send('+393331110002', 'DELIVERED');
+  await send('+393331110003', 'UNKNOWN');
+  await store(1, { campaignId, destination: '+393331110004', source: 'CAMPAIGN' });
+  await send('+393331110005', 'UNDELIVERABLE');
+  await send('+393331110005', 'DELIVERED');
+  await send('+393331110006', 'DELIVERED');
+  await send('+393331110006', 'EXPIRED');
+  await send('+393331110007', 'UNDELIVERABLE');
+  const last = await send('+393331110007', 'EXPIRED');
+  const { row, bytes } = await made({ type: 'DELIVERY_REPORTS', filters: { campaignId, notReached: true } });
+  expect(linesOf(bytes).map(({ messageId }) => messageId)).toEqual([failed, last]);
+  expect(row.rows).toBe(2);
+});
+
 async function storeContacts(): Promise<number[]> {
   const [field] = await many<{ id: number }>(
     database.pool,

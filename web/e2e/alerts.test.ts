@@ -126,7 +126,7 @@ test('system health sums up its checks in a sentence, and shows differences in a
     site.program.pool,
     sql`UPDATE credit_balance SET available_micros = available_micros + 1500000 WHERE account_id = ${accountId}`,
   );
-  const window = await at('/operator/health');
+  const window = await at('/operator/health?tab=reconciliation');
   const { page } = window;
   await page.getByText('1 of 5 checks found a problem.').waitFor();
   await page.getByRole('table', { name: 'Differences' }).getByRole('cell', { name: 'Available credit' }).waitFor();

@@ -142,7 +142,7 @@ test(
     // Left and opened again, the changes are there, and the campaign is as it was.
     await page.goto(site.url(`/campaigns/editor?id=${id}&step=time`));
     await page.getByText(/changes that have not been applied/).waitFor();
-    await expect.poll(() => page.getByLabel('Date and time').inputValue()).toBe('2099-02-01T10:00');
+    await expect.poll(() => page.getByLabel('Date and time').inputValue()).toBe('1 Feb 2099, 10:00');
     await page.getByRole('button', { name: 'Next: Review' }).click();
     await page.getByText('Happy new year').first().waitFor();
     await page.getByRole('button', { name: 'Apply changes for 3 recipients' }).click();
@@ -182,7 +182,7 @@ test(
     for (const guest of ['Guest1', 'Guest2', 'Guest3'])
       await page.getByText(`Hello ${guest}`, { exact: true }).waitFor();
     expect(await page.getByText('Hello Guest0', { exact: true }).count()).toBe(0);
-    const plan = page.getByRole('list', { name: 'Plan by channel' });
+    const plan = page.getByRole('table', { name: 'Plan by channel' });
     await plan.getByText('Can be reached').waitFor();
     await page.getByText('Guests', { exact: true }).first().waitFor();
     await checkPage(window, 'campaigns-review');

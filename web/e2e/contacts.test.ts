@@ -149,10 +149,15 @@ test('matching contacts are added to a new list, and removed on its page', async
   await page.getByRole('checkbox', { name: 'Select all matching contacts' }).click();
   await page.getByRole('button', { name: 'Add to list' }).click();
   const dialog = page.getByRole('dialog', { name: 'Add 3 contacts to a list' });
-  await dialog.getByRole('combobox', { name: 'List' }).selectOption({ label: 'New list…' });
+  await dialog.getByRole('combobox', { name: 'List' }).click();
+  await page.getByRole('option', { name: 'New list…' }).click();
   await dialog.getByRole('textbox', { name: 'New list name' }).fill('Joined');
   await dialog.getByRole('button', { name: 'Add', exact: true }).click();
   await page.getByText('3 contacts added to the list').waitFor();
+  await page.goto(site.url('/contacts'));
+  await page.getByRole('combobox', { name: 'Any list' }).fill('oine');
+  await page.getByRole('option', { name: 'Joined' }).click();
+  await page.getByText('3 contacts', { exact: true }).waitFor();
 
   await page.goto(site.url('/lists?q=Joined'));
   await page.getByRole('link', { name: 'Joined' }).click();

@@ -5,7 +5,7 @@ import type { Channel } from '../../src/core/channels.ts';
 import { exec, sql } from '../../src/core/db/query.ts';
 import { notifySandbox } from '../../src/sandbox/sandbox-store.ts';
 import { until } from '../../test/support/until.ts';
-import { checkPage, testAtNight } from './check-page.ts';
+import { checkPage, takeShot, testAtNight } from './check-page.ts';
 import { openSite, type Site } from './harness.ts';
 
 const INBOX = '/api/partner-gateway/v1/inbox';
@@ -196,6 +196,32 @@ test('a note is shown to colleagues and never sent', async () => {
   expect(rows[0].count).toBe(0);
   await one.page.getByRole('button', { name: /Delete the note/ }).click();
   await thread(two.page, person).getByText('He called twice').waitFor({ state: 'detached' });
+  expect([...one.watch.problems(), ...two.watch.problems()]).toEqual([]);
+});
+
+test('a colleague who is mentioned in a note is told on any page, and led to the conversation', async () => {
+  const colleague = await site.person('sender');
+  const [one, two] = [await site.signIn(), await site.signIn(colleague)];
+  const person = nextPerson();
+  await write(person, 'Hello');
+  await two.page.goto(site.url('/contacts'));
+  await two.page.getByRole('heading', { name: 'Contacts' }).waitFor();
+  await open(one.page, person);
+  await one.page.getByRole('button', { name: 'Note' }).click();
+  const note = one.page.getByRole('textbox', { name: 'Note' });
+  await note.pressSequentially(`Please look, @${colleague.username.slice(0, 4)}`);
+  const option = one.page.getByRole('option', { name: `@${colleague.username}` });
+  await option.waitFor();
+  await takeShot(one.page, 'inbox-mention', { fullPage: false });
+  await option.click();
+  await expect.poll(() => note.inputValue()).toBe(`Please look, @${colleague.username} `);
+  await note.press('Enter');
+  await thread(one.page, person).locator('mark').waitFor();
+  await two.page.getByText('You were mentioned: Please look').waitFor();
+  await two.page.getByRole('button', { name: 'Open', exact: true }).click();
+  await thread(two.page, person)
+    .locator('mark[data-me]', { hasText: `@${colleague.username}` })
+    .waitFor();
   expect([...one.watch.problems(), ...two.watch.problems()]).toEqual([]);
 });
 

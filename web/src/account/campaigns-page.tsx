@@ -1,4 +1,4 @@
-import { Group, NativeSelect, NumberInput, SimpleGrid, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core';
+import { Group, NativeSelect, NumberInput, SimpleGrid, Stack, Switch, Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
@@ -7,7 +7,7 @@ import { type Sending, sendingQuery } from '../api/data.ts';
 import { api, ok } from '../api/send.ts';
 import type { Need } from '../api/session.ts';
 import { GuardedButton, useDisabledReason } from '../ui/actions.tsx';
-import { ErrorState, PageFrame, Section, TableSkeleton } from '../ui/parts.tsx';
+import { ErrorState, Muted, PageFrame, Section, TableSkeleton } from '../ui/parts.tsx';
 import { PURPOSES, usePurposes } from '../ui/values.tsx';
 import { PG, type Policy, policyQuery } from './account.tsx';
 
@@ -172,11 +172,7 @@ function Settings({ policy }: { readonly policy: Policy }) {
           >
             {t('ui:save')}
           </GuardedButton>
-          {isClosed && (
-            <Text size="sm" c="dimmed">
-              {refusal}
-            </Text>
-          )}
+          {isClosed && <Muted>{refusal}</Muted>}
         </Group>
       </Stack>
     </form>

@@ -1,4 +1,4 @@
-import { Group, NativeSelect, SimpleGrid, Stack, Text } from '@mantine/core';
+import { Group, NativeSelect, SimpleGrid, Stack } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
@@ -7,7 +7,7 @@ import { api, ok } from '../api/send.ts';
 import type { Need } from '../api/session.ts';
 import { GuardedButton, useDisabledReason } from '../ui/actions.tsx';
 import { useCountries } from '../ui/countries.ts';
-import { ErrorState, PageFrame, Section, TableSkeleton } from '../ui/parts.tsx';
+import { ErrorState, Muted, PageFrame, Section, TableSkeleton } from '../ui/parts.tsx';
 import { type NumberRules, numberRulesQuery, PG } from './account.tsx';
 
 const NEED: Need = { scope: 'keys', write: true };
@@ -79,11 +79,7 @@ function Settings({ rules }: { readonly rules: NumberRules }) {
           >
             {t('ui:save')}
           </GuardedButton>
-          {isClosed && (
-            <Text size="sm" c="dimmed">
-              {refusal}
-            </Text>
-          )}
+          {isClosed && <Muted>{refusal}</Muted>}
         </Group>
       </Stack>
     </form>

@@ -9,7 +9,7 @@ import { GuardedButton } from '../ui/actions.tsx';
 import { openDialog } from '../ui/dialog.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
-import { ErrorState, PageFrame, Section, TableSkeleton } from '../ui/parts.tsx';
+import { ErrorState, Muted, PageFrame, Section, TableSkeleton } from '../ui/parts.tsx';
 import { DateTime, StatusBadge, type Tone } from '../ui/values.tsx';
 import { agentsQuery, MS, numbersQuery } from './account.tsx';
 
@@ -55,13 +55,7 @@ function ChannelSection({ channel, description, actions, children }: ChannelSect
   const refusal = useSession().refusal({ scope: channel });
   return (
     <Section title={t(`ui:channel.${channel}`)} description={description} actions={actions}>
-      {refusal === null ? (
-        children
-      ) : (
-        <Text size="sm" c="dimmed">
-          {t(`ui:why.${refusal}`)}
-        </Text>
-      )}
+      {refusal === null ? children : <Muted>{t(`ui:why.${refusal}`)}</Muted>}
     </Section>
   );
 }
@@ -76,11 +70,7 @@ function SenderList<T>({ query: { data, error, refetch }, none, children }: Send
   if (data === undefined && error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <TableSkeleton rows={2} />;
   if (data.data.length === 0) {
-    return (
-      <Text size="sm" c="dimmed">
-        {none}
-      </Text>
-    );
+    return <Muted>{none}</Muted>;
   }
   return <Stack gap="xs">{data.data.map(children)}</Stack>;
 }
@@ -101,9 +91,9 @@ function Numbers() {
           isShared={common}
         >
           {messagingLimit && messagingLimit.people !== null && (
-            <Text size="sm" c="dimmed">
+            <Muted>
               {t('senders.limit', { used: number(messagingLimit.used), people: number(messagingLimit.people) })}
-            </Text>
+            </Muted>
           )}
           <StatusBadge tone={QUALITY[qualityRating] ?? 'neutral'}>
             {t(`quality.${qualityRating}`, { defaultValue: qualityRating })}

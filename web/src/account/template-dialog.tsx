@@ -1,4 +1,4 @@
-import { Code, Group, NativeSelect, SimpleGrid, Stack, Text, Textarea, TextInput } from '@mantine/core';
+import { Code, Group, NativeSelect, SimpleGrid, Stack, Textarea, TextInput } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
@@ -7,6 +7,7 @@ import { useSession } from '../api/session.ts';
 import type { ListSearch } from '../ui/data-table.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { PhonePreview } from '../ui/message.tsx';
+import { Muted } from '../ui/parts.tsx';
 import { placeholderNames, type Tone } from '../ui/values.tsx';
 import { MS, numbersQuery, PG } from './account.tsx';
 
@@ -60,9 +61,7 @@ function WhatsappFields({ form }: FieldsProps) {
   }));
   return (
     <>
-      <Text size="sm" c="dimmed">
-        {t('template.approval')}
-      </Text>
+      <Muted>{t('template.approval')}</Muted>
       <NativeSelect
         label={t('template.number')}
         data={[{ value: '', label: t('template.chooseNumber') }, ...numbers]}

@@ -1,17 +1,17 @@
 import { Alert as CoreAlert, Group, NativeSelect, Stack, Switch, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { Check, CircleCheckBig, MailX, Pencil, Send } from 'lucide-react';
+import { Check, CircleCheckBig, MailX, Send } from 'lucide-react';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { notify } from '../api/notify.ts';
 import { api, ok } from '../api/send.ts';
-import { AddButton, DeleteIcon, GuardedButton, GuardedIcon, useDisabledReason } from '../ui/actions.tsx';
+import { AddButton, DeleteIcon, EditIcon, GuardedButton, useDisabledReason } from '../ui/actions.tsx';
 import { type Column, DataTable } from '../ui/data-table.tsx';
 import { openDialog, questionTexts } from '../ui/dialog.tsx';
 import { FilterBar } from '../ui/filter-bar.tsx';
 import { useFormat } from '../ui/format.ts';
-import { EmptyState, ErrorState, PageFrame, Section, TableSkeleton, TextLink } from '../ui/parts.tsx';
+import { EmptyState, ErrorState, Muted, PageFrame, Section, TableSkeleton, TextLink } from '../ui/parts.tsx';
 import { choice, listFields, useUrlState } from '../ui/url-state.ts';
 import { DateTime, StatusBadge, type Tone } from '../ui/values.tsx';
 import classes from './lines.module.css';
@@ -167,11 +167,7 @@ function Targets() {
       {error && !data && <ErrorState error={error} />}
       {!data && !error && <TableSkeleton rows={2} />}
       {data && <NoMail isMissing={!data.canMail && data.data.some(({ kind }) => kind !== 'webhook')} />}
-      {data?.data.length === 0 && (
-        <Text size="sm" c="dimmed">
-          {t('target.none')}
-        </Text>
-      )}
+      {data?.data.length === 0 && <Muted>{t('target.none')}</Muted>}
       {data && data.data.length > 0 && (
         <ul className={classes.list} aria-label={t('target.title')}>
           {data.data.map((target) => (
@@ -245,13 +241,7 @@ function TargetActions({ target, name }: ActionsProps) {
       >
         {t('target.test.submit')}
       </GuardedButton>
-      <GuardedIcon
-        need={OPERATOR}
-        label={t('target.edit.label', { name })}
-        onClick={() => openDialog(<TargetDialog target={target} />)}
-      >
-        <Pencil size={16} />
-      </GuardedIcon>
+      <EditIcon need={OPERATOR} label={t('target.edit.label', { name })} dialog={<TargetDialog target={target} />} />
       <DeleteIcon
         need={OPERATOR}
         label={t('target.delete.label', { name })}
@@ -331,13 +321,7 @@ function RuleLine({ rule }: { readonly rule: Rule }) {
           onChange={() => change.run()}
           aria-label={t('rule.switch', { name })}
         />
-        <GuardedIcon
-          need={OPERATOR}
-          label={t('rule.edit.label', { name })}
-          onClick={() => openDialog(<RuleDialog rule={rule} />)}
-        >
-          <Pencil size={16} />
-        </GuardedIcon>
+        <EditIcon need={OPERATOR} label={t('rule.edit.label', { name })} dialog={<RuleDialog rule={rule} />} />
       </Group>
     </Group>
   );

@@ -5,14 +5,18 @@ import { useNavigate, useRouterState } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { alertOf, unreadQuery } from '../api/data.ts';
+import { alertOfMention } from '../api/mentions.ts';
 import { refresh } from '../api/refresh.ts';
 import { useSession } from '../api/session.ts';
 import { useStream } from '../api/stream.ts';
 import { setUnreadTitle } from '../ui/parts.tsx';
 
 const STREAM = '/api/partner-gateway/v1/inbox/conversations/stream';
-/** Events that change the count; `ready` covers messages between the first count and the opening of the stream. */
-const EVENTS = ['ready', 'reload', 'message', 'conversation'] as const;
+/**
+ * Events that change the count, and notes, which may mention the user; `ready` covers messages between the first count and
+ * the opening of the stream.
+ */
+const EVENTS = ['ready', 'reload', 'message', 'conversation', 'note'] as const;
 const REFRESH_MS = 1_000;
 
 /** The number of unread conversations next to the link to the inbox, and in the window title of every page. */
@@ -54,22 +58,20 @@ function Watching() {
 function Following({ name }: { readonly name: string }) {
   const { t } = useTranslation('app');
   const navigate = useNavigate();
-  const { account } = useSession();
+  const { account, user } = useSession();
   // Heard by all tabs, this one included.
   const recount = useThrottledCallback(() => {
     const tabs = new BroadcastChannel(name);
     tabs.postMessage('recount');
     tabs.close();
   }, REFRESH_MS);
+  const onOpen = (chat: string): void => void navigate({ to: '/inbox', search: { chat } });
   useStream(`${STREAM}?account=${account.id}`, EVENTS, ({ event, data }) => {
+    if (event === 'note') return alertOfMention(data, { username: user.username, t, onOpen });
     recount();
     if (event !== 'message' || !isInbound(data)) return;
     const { chatId, text } = data;
-    alertOf({
-      title: t('newMessage'),
-      text: text.slice(0, 200),
-      onOpen: () => void navigate({ to: '/inbox', search: { chat: chatId } }),
-    });
+    alertOf({ title: t('newMessage'), text: text.slice(0, 200), onOpen: () => onOpen(chatId) });
   });
   return null;
 }

@@ -1,10 +1,10 @@
-import { Stack, Text } from '@mantine/core';
+import { Stack } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Scale } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/send.ts';
 import { useFormat } from '../ui/format.ts';
-import { ButtonLink, ErrorState, Section, TableSkeleton } from '../ui/parts.tsx';
+import { ButtonLink, ErrorState, Muted, Section, TableSkeleton } from '../ui/parts.tsx';
 import classes from './answers.module.css';
 import { CAMPAIGN, type Campaign, isSending } from './campaign.ts';
 
@@ -35,11 +35,7 @@ export function Answers({ campaign, results: { data, error, refetch } }: Answers
       {data !== undefined && funnel.data !== undefined ? (
         <Stack gap="sm">
           <Stages campaign={campaign} results={data} funnel={funnel.data} />
-          {!data.repliesAreComplete && (
-            <Text size="sm" c="dimmed">
-              {t('answers.incomplete')}
-            </Text>
-          )}
+          {!data.repliesAreComplete && <Muted>{t('answers.incomplete')}</Muted>}
         </Stack>
       ) : error === null ? (
         <TableSkeleton rows={4} />

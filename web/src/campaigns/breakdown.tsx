@@ -2,10 +2,11 @@ import { Group, Stack, Text } from '@mantine/core';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import lists from '../ui/choice-list.module.css';
+import { moneyColumn, numberColumn } from '../ui/columns.tsx';
 import { useFormat } from '../ui/format.ts';
 import { useIsPhone } from '../ui/parts.tsx';
 import { SmallTable } from '../ui/small-table.tsx';
-import { ChannelBadge, Money, Num } from '../ui/values.tsx';
+import { ChannelBadge, Money } from '../ui/values.tsx';
 import type { Price } from './campaign.ts';
 
 /** The price by channel, country and number of parts. */
@@ -61,20 +62,10 @@ function Figures({ price: { breakdown, currency, price } }: PriceProps) {
       columns={[
         { id: 'channel', header: t('breakdown.channel'), cell: ({ channel }) => <ChannelBadge channel={channel} /> },
         { id: 'country', header: t('breakdown.country'), cell: (line) => country(line.country) },
-        { id: 'count', header: t('breakdown.count'), align: 'right', cell: ({ count }) => <Num value={count} /> },
-        { id: 'parts', header: t('breakdown.parts'), align: 'right', cell: ({ parts }) => <Num value={parts} /> },
-        {
-          id: 'unitPrice',
-          header: t('breakdown.unitPrice'),
-          align: 'right',
-          cell: ({ unitPrice }) => <Money amount={unitPrice} currency={currency} />,
-        },
-        {
-          id: 'price',
-          header: t('breakdown.price'),
-          align: 'right',
-          cell: (line) => <Money amount={line.price} currency={currency} />,
-        },
+        numberColumn('count', t('breakdown.count')),
+        numberColumn('parts', t('breakdown.parts')),
+        moneyColumn('unitPrice', t('breakdown.unitPrice'), currency),
+        moneyColumn('price', t('breakdown.price'), currency),
       ]}
       footer={
         <>

@@ -4,6 +4,7 @@ import { ArrowDown, ArrowRight, ChevronDown, ChevronRight } from 'lucide-react';
 import { Fragment } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useFormat } from '../ui/format.ts';
+import { Muted } from '../ui/parts.tsx';
 import { ChannelBadge } from '../ui/values.tsx';
 import { type Channel, chainOf } from './campaign.ts';
 import classes from './chain-picture.module.css';
@@ -32,9 +33,7 @@ export function ChainPicture({ form }: FormProps) {
           </Fragment>
         ))}
       </ol>
-      <Text size="sm" c="dimmed">
-        {t('chain.text')}
-      </Text>
+      <Muted>{t('chain.text')}</Muted>
       <MaxWait form={form} />
       <Failures form={form} />
     </Stack>

@@ -1,10 +1,10 @@
-import { Alert, NativeSelect, SimpleGrid, Stack, Text } from '@mantine/core';
+import { Alert, NativeSelect, SimpleGrid, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Scale } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type Format, useFormat } from '../ui/format.ts';
-import { EmptyState, ErrorState, PageFrame, Section, TableSkeleton, TextLink } from '../ui/parts.tsx';
+import { EmptyState, ErrorState, Muted, PageFrame, Section, TableSkeleton, TextLink } from '../ui/parts.tsx';
 import { SmallTable } from '../ui/small-table.tsx';
 import { useUrlState, whole } from '../ui/url-state.ts';
 import { DateTime } from '../ui/values.tsx';
@@ -102,9 +102,7 @@ function Comparison({ left, right }: { readonly left: Campaign; readonly right: 
           ]}
         />
         {left.currency !== right.currency && <Alert color="amber">{t('compare.currencies')}</Alert>}
-        <Text size="sm" c="dimmed">
-          {t('answers.hint')}
-        </Text>
+        <Muted>{t('answers.hint')}</Muted>
       </Stack>
     </Section>
   );

@@ -7,6 +7,7 @@ import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { toIso } from '../api/data.ts';
 import { api, ok } from '../api/send.ts';
+import type { Need } from '../api/session.ts';
 import { GuardedButton } from '../ui/actions.tsx';
 import { momentValue } from '../ui/date-text.ts';
 import { confirm, Dialog, openDialog, questionTexts } from '../ui/dialog.tsx';
@@ -26,6 +27,9 @@ import {
   NEED,
   useDuplicate,
 } from './campaign.ts';
+
+/** The permission that exports require. */
+export const EXPORT_NEED: Need = { scope: 'exports', write: true };
 
 type ActionsProps = { readonly campaign: Campaign };
 /** The actions that a campaign's status allows. */
@@ -47,7 +51,7 @@ export function Actions({ campaign }: ActionsProps) {
       </GuardedButton>
       {!isDeletable(campaign) && (
         <GuardedButton
-          need={{ scope: 'exports', write: true }}
+          need={EXPORT_NEED}
           variant="default"
           leftSection={<Download size={16} />}
           onClick={() => openDialog(<ExportDialog campaign={campaign} />)}
@@ -215,21 +219,37 @@ type Format = (typeof FORMATS)[number];
 
 const EXPORTS = '/api/partner-gateway/v1/exports';
 
+const WHO = ['all', 'notReached'] as const;
+type ExportValues = { readonly who: (typeof WHO)[number]; readonly format: Format };
+
 /** Dialog that requests a campaign's delivery report, waits for it and offers the download. */
-function ExportDialog({ campaign: { id, name } }: ActionsProps) {
+export function ExportDialog({ campaign, who = 'all' }: ActionsProps & { readonly who?: ExportValues['who'] }) {
   const { t } = useTranslation('campaigns');
+  const { number } = useFormat();
+  const { id, name, totalFailed } = campaign;
   return (
-    <FormDialog<{ readonly format: Format }, { readonly exportId: string }>
+    <FormDialog<ExportValues, { readonly exportId: string }>
       title={t('export.title', { name })}
-      values={{ format: 'csv' }}
-      run={({ format }) => ok(api.POST(`${EXPORTS}/delivery-reports`, { body: { campaignId: id, format } }))}
+      values={{ who, format: 'csv' }}
+      run={(values) =>
+        ok(
+          api.POST(`${EXPORTS}/delivery-reports`, {
+            body: { campaignId: id, format: values.format, notReached: values.who === 'notReached' },
+          }),
+        )
+      }
       refresh={[['exports']]}
       action={t('export.submit')}
       result={({ exportId }) => <Job exportId={exportId} />}
     >
       {(form) => (
         <>
-          <Text size="sm">{t('export.text')}</Text>
+          <NativeSelect
+            label={t('export.who')}
+            description={t(`export.text.${form.values.who}`)}
+            data={WHO.map((value) => ({ value, label: t(`export.of.${value}`, { shown: number(totalFailed) }) }))}
+            {...form.getInputProps('who')}
+          />
           <NativeSelect
             label={t('export.format')}
             data={FORMATS.map((value) => ({ value, label: t(`export.formats.${value.replace('.', '')}`) }))}

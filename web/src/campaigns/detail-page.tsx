@@ -5,7 +5,7 @@ import { ArrowDown, Check, CircleDot, CirclePause, CircleX, TriangleAlert } from
 import { useTranslation } from 'react-i18next';
 import { toIso } from '../api/data.ts';
 import { useFormat } from '../ui/format.ts';
-import { ButtonLink, ErrorState, PageFrame, Section, TableSkeleton } from '../ui/parts.tsx';
+import { ButtonLink, ErrorState, Muted, PageFrame, Section, TableSkeleton } from '../ui/parts.tsx';
 import {
   CampaignStatus,
   ChannelBadge,
@@ -108,11 +108,7 @@ function Step({ step, recipients, isLast }: StepProps) {
           {t('funnel.fellBack', { count: fellBack, shown: format.number(fellBack) })}
         </Text>
       )}
-      {notTried > 0 && (
-        <Text size="sm" c="dimmed">
-          {t('funnel.notTried', { count: notTried, shown: format.number(notTried) })}
-        </Text>
-      )}
+      {notTried > 0 && <Muted>{t('funnel.notTried', { count: notTried, shown: format.number(notTried) })}</Muted>}
     </li>
   );
 }
@@ -395,9 +391,7 @@ function PlannedGoal({ campaign }: { readonly campaign: Campaign }) {
         {isCounted && <SkipReasons skipped={campaign.skipped} overWeeklyCap={campaign.overWeeklyCap} />}
         {isEditable(campaign) && (
           <Group justify="space-between">
-            <Text size="sm" c="dimmed">
-              {t(isCounted ? 'planned.toConfirm' : 'planned.toCount')}
-            </Text>
+            <Muted>{t(isCounted ? 'planned.toConfirm' : 'planned.toCount')}</Muted>
             <ButtonLink to="/campaigns/editor" search={{ id, step: 'review' }}>
               {t('planned.review')}
             </ButtonLink>
@@ -422,9 +416,7 @@ function SkipReasons({
   if (found.length === 0 && over === 0) return null;
   return (
     <Group gap="xs">
-      <Text size="sm" c="dimmed">
-        {t('goal.why')}
-      </Text>
+      <Muted>{t('goal.why')}</Muted>
       {found.map((reason) => (
         <StatusBadge key={reason} tone={reason === 'duplicate' ? 'neutral' : 'warning'}>
           {t(`skipped.${reason}`, { count: skipped?.[reason], shown: format.number(skipped?.[reason] ?? 0) })}

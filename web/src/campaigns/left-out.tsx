@@ -13,7 +13,7 @@ import { GuardedButton } from '../ui/actions.tsx';
 import lists from '../ui/choice-list.module.css';
 import { ConfirmDialog, Dialog, openDialog } from '../ui/dialog.tsx';
 import { useFormat } from '../ui/format.ts';
-import { ButtonLink, ErrorState, TableSkeleton, TextLink } from '../ui/parts.tsx';
+import { ButtonLink, ErrorState, Muted, TableSkeleton, TextLink } from '../ui/parts.tsx';
 import { MsisdnText, useNow } from '../ui/values.tsx';
 import { CAMPAIGN, CAMPAIGNS, type Campaign, NEED } from './campaign.ts';
 import {
@@ -115,9 +115,7 @@ function People({ reason, draft }: { readonly reason: Reason; readonly draft: Dr
     <Stack gap="sm">
       <Text size="sm">{t(`leftOut.why.${reason}`)}</Text>
       {people.length === 0 ? (
-        <Text size="sm" c="dimmed">
-          {t('leftOut.notListed')}
-        </Text>
+        <Muted>{t('leftOut.notListed')}</Muted>
       ) : (
         <ul className={lists.lists} aria-label={t('leftOut.people')}>
           {people.map((person, at) => (
@@ -334,7 +332,6 @@ const reviewContent = (body: ReturnType<typeof toReview>, signal: AbortSignal) =
   ok(api.POST(`${CAMPAIGNS}/preview/review`, { body, signal }));
 
 export type Review = Awaited<ReturnType<typeof reviewContent>>;
-export type ChannelPlan = Review['channels'][number];
 
 /** Recipients and cost of the draft, counted for all recipients. Nothing is stored. */
 export function useReview(draft: Draft) {

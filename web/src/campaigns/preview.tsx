@@ -1,4 +1,4 @@
-import { Button, Group, type GroupProps } from '@mantine/core';
+import { ActionIcon, Button, Group, type GroupProps } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { ArrowLeft, ChevronLeft, ChevronRight } from 'lucide-react';
@@ -35,11 +35,11 @@ export function usePreview(draft: Draft, range: Range) {
 }
 
 /** The characters, parts and encoding of a text as an SMS. */
-export const usePartsOf = (text: string) =>
+export const usePartsOf = (text: string, encoding: 'auto' | 'smart' = 'auto') =>
   useQuery({
-    queryKey: ['sms-parts', text],
+    queryKey: ['sms-parts', text, encoding],
     queryFn: ({ signal }) =>
-      ok(api.POST('/api/partner-gateway/v1/messages/preview', { body: { channel: 'SMS', text }, signal })),
+      ok(api.POST('/api/partner-gateway/v1/messages/preview', { body: { channel: 'SMS', text, encoding }, signal })),
     enabled: text !== '',
     placeholderData: keepPreviousData,
     staleTime: Number.POSITIVE_INFINITY,
@@ -67,24 +67,22 @@ export function Pager({ offset, pageSize, hasMore, onChange, justify }: PagerPro
   const next = offset + pageSize;
   return (
     <Group gap="xs" justify={justify}>
-      <Button
-        size="compact-sm"
+      <ActionIcon
         variant="default"
-        leftSection={<ChevronLeft size={14} />}
+        aria-label={t('samples.previous')}
         disabled={offset === 0}
         onClick={() => onChange(Math.max(0, offset - pageSize))}
       >
-        {t('samples.previous')}
-      </Button>
-      <Button
-        size="compact-sm"
+        <ChevronLeft size={16} />
+      </ActionIcon>
+      <ActionIcon
         variant="default"
-        rightSection={<ChevronRight size={14} />}
+        aria-label={t('samples.next')}
         disabled={!hasMore || next > MAX_OFFSET}
         onClick={() => onChange(next)}
       >
-        {t('samples.next')}
-      </Button>
+        <ChevronRight size={16} />
+      </ActionIcon>
     </Group>
   );
 }

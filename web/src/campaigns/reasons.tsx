@@ -1,18 +1,20 @@
 import { Button, Collapse, Group, Stack, Text, UnstyledButton } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useNavigate } from '@tanstack/react-router';
-import { ChevronDown, ChevronRight, RotateCcw } from 'lucide-react';
+import { ChevronDown, ChevronRight, Download, RotateCcw } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/send.ts';
 import { GuardedButton } from '../ui/actions.tsx';
 import lists from '../ui/choice-list.module.css';
+import { openDialog } from '../ui/dialog.tsx';
 import { useFormat } from '../ui/format.ts';
 import { Section } from '../ui/parts.tsx';
 import { adviceOf } from '../ui/advice.ts';
 import { ChannelBadge, MessageStatus } from '../ui/values.tsx';
 import type { CampaignResults, ResultsQuery } from './answers.tsx';
-import { CAMPAIGN, type Campaign, isFinished, NEED } from './campaign.ts';
+import { CAMPAIGN, type Campaign, chainOf, isFinished, NEED } from './campaign.ts';
+import { EXPORT_NEED, ExportDialog } from './detail-actions.tsx';
 
 type Reason = CampaignResults['reasons'][number];
 
@@ -30,20 +32,20 @@ export function Reasons({ campaign, results: { data } }: ReasonsProps) {
     <Section
       title={t('reasons.title')}
       description={t('reasons.hint')}
-      actions={isFinished(campaign) && campaign.totalFailed > 0 && <Again campaign={campaign} />}
+      actions={campaign.totalFailed > 0 && <NotReached campaign={campaign} />}
     >
       <ul className={`${lists.lists} ${lists.whole}`} aria-label={t('reasons.title')}>
         {groups.map((group) => (
-          <ReasonGroup key={`${group[0]?.status} ${group[0]?.channel}`} reasons={group} campaignId={campaign.id} />
+          <ReasonGroup key={`${group[0]?.status} ${group[0]?.channel}`} reasons={group} campaign={campaign} />
         ))}
       </ul>
     </Section>
   );
 }
 
-type GroupProps = { readonly reasons: readonly Reason[]; readonly campaignId: number };
+type GroupProps = { readonly reasons: readonly Reason[]; readonly campaign: Campaign };
 
-function ReasonGroup({ reasons, campaignId }: GroupProps) {
+function ReasonGroup({ reasons, campaign: { id, sendingMode } }: GroupProps) {
   const { t } = useTranslation('campaigns');
   const format = useFormat();
   const navigate = useNavigate();
@@ -51,7 +53,10 @@ function ReasonGroup({ reasons, campaignId }: GroupProps) {
   const [first] = reasons;
   if (first === undefined) return null;
   const total = reasons.reduce((sum, { count }) => sum + count, 0);
-  const advice = [...new Set(reasons.map(adviceOf))];
+  const isLast = chainOf(sendingMode).at(-1) === first.channel;
+  const advice = new Set(
+    reasons.map(adviceOf).map((each) => (each === 'noWhatsapp' && !isLast ? 'noWhatsappNext' : each)),
+  );
   const Sign = opened ? ChevronDown : ChevronRight;
   return (
     <li className={lists.list} style={{ alignItems: 'flex-start', flexWrap: 'wrap' }}>
@@ -63,7 +68,7 @@ function ReasonGroup({ reasons, campaignId }: GroupProps) {
             {t('reasons.count', { count: total, shown: format.number(total) })}
           </Text>
         </Group>
-        {advice.map((each) => (
+        {[...advice].map((each) => (
           <Text key={each} size="sm">
             {t(`advice.${each}`)}
           </Text>
@@ -89,7 +94,7 @@ function ReasonGroup({ reasons, campaignId }: GroupProps) {
       <Button
         size="compact-sm"
         variant="default"
-        onClick={() => void navigate({ to: `/campaigns/${campaignId}`, search: { status: first.status } })}
+        onClick={() => void navigate({ to: `/campaigns/${id}`, search: { status: first.status } })}
       >
         {t('reasons.people')}
       </Button>
@@ -97,10 +102,11 @@ function ReasonGroup({ reasons, campaignId }: GroupProps) {
   );
 }
 
-/** Makes a draft for the people whom the campaign did not reach, and opens it. */
-function Again({ campaign: { id, name } }: { readonly campaign: Campaign }) {
+/** A file of the people whom the campaign did not reach, and a draft for them, which it opens. */
+function NotReached({ campaign }: { readonly campaign: Campaign }) {
   const { t } = useTranslation('campaigns');
   const navigate = useNavigate();
+  const { id, name } = campaign;
   const again = useAction({
     run: () =>
       ok(
@@ -114,15 +120,28 @@ function Again({ campaign: { id, name } }: { readonly campaign: Campaign }) {
     onDone: (made) => void navigate({ to: '/campaigns/editor', search: { id: made.id } }),
   });
   return (
-    <GuardedButton
-      need={NEED}
-      size="xs"
-      variant="default"
-      leftSection={<RotateCcw size={14} />}
-      loading={again.busy}
-      onClick={() => again.run()}
-    >
-      {t('again.open')}
-    </GuardedButton>
+    <Group gap="xs">
+      <GuardedButton
+        need={EXPORT_NEED}
+        size="xs"
+        variant="default"
+        leftSection={<Download size={14} />}
+        onClick={() => openDialog(<ExportDialog campaign={campaign} who="notReached" />)}
+      >
+        {t('export.notReached')}
+      </GuardedButton>
+      {isFinished(campaign) && (
+        <GuardedButton
+          need={NEED}
+          size="xs"
+          variant="default"
+          leftSection={<RotateCcw size={14} />}
+          loading={again.busy}
+          onClick={() => again.run()}
+        >
+          {t('again.open')}
+        </GuardedButton>
+      )}
+    </Group>
   );
 }

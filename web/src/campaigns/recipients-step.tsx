@@ -6,7 +6,7 @@ import classes from '../ui/choice-list.module.css';
 import { ContactSearch } from '../ui/contact-search.tsx';
 import { SearchField } from '../ui/filter-bar.tsx';
 import { useFormat } from '../ui/format.ts';
-import { ButtonLink, EmptyState, ErrorState, Section, TableSkeleton } from '../ui/parts.tsx';
+import { ButtonLink, EmptyState, ErrorState, Muted, Section, TableSkeleton } from '../ui/parts.tsx';
 import { ChannelBadge, MsisdnText, StatusBadge } from '../ui/values.tsx';
 import { type ContactList, useLists } from './campaign.ts';
 import { type Draft, numbersIn } from './draft.ts';
@@ -32,11 +32,7 @@ function ListChoice({ form }: { readonly form: DraftForm }) {
       <Chosen form={form} />
       <SearchField label={t('lists.search')} value={search} onChange={setSearch} />
       <Found lists={found.data.data} form={form} />
-      {found.data.total > MAX_SHOWN && (
-        <Text size="sm" c="dimmed">
-          {t('lists.more', { count: found.data.total - MAX_SHOWN })}
-        </Text>
-      )}
+      {found.data.total > MAX_SHOWN && <Muted>{t('lists.more', { count: found.data.total - MAX_SHOWN })}</Muted>}
     </Stack>
   );
 }
@@ -92,12 +88,7 @@ function Chosen({ form }: { readonly form: DraftForm }) {
   const { data } = useLists({ id: contactListIds.join(','), limit: MAX_LISTS }, contactListIds.length > 0);
   const chosen = (data?.data ?? []).filter(({ id }) => contactListIds.includes(id));
   const contacts = chosen.reduce((sum, { contactCount }) => sum + contactCount, 0);
-  if (contactListIds.length === 0)
-    return (
-      <Text size="sm" c="dimmed">
-        {t('lists.choose')}
-      </Text>
-    );
+  if (contactListIds.length === 0) return <Muted>{t('lists.choose')}</Muted>;
   return (
     <Group gap="xs">
       {chosen.map(({ id, name }) => (
@@ -172,9 +163,9 @@ function SampleLine({ sample }: { readonly sample: Sample }) {
           {sample.name || t('samples.unnamed')}
         </Text>
         {sample.phoneNumber !== null && (
-          <Text size="sm" c="dimmed">
+          <Muted>
             <MsisdnText number={sample.phoneNumber} />
-          </Text>
+          </Muted>
         )}
       </Group>
       {first === null ? (

@@ -1,14 +1,15 @@
 import { Button, Group, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { ArrowDown, ArrowRight, Banknote, Pencil, RotateCw, ShieldCheck, UserMinus, Users } from 'lucide-react';
-import { Fragment, type ReactNode } from 'react';
+import { Banknote, Pencil, RotateCw, ShieldCheck, UserMinus, Users } from 'lucide-react';
+import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useCredit } from '../api/data.ts';
 import { senderQuery, templateQuery } from '../api/networks.ts';
 import { useSession } from '../api/session.ts';
 import { useFormat } from '../ui/format.ts';
 import { MessageText } from '../ui/message.tsx';
-import { ErrorState, Section } from '../ui/parts.tsx';
+import { ErrorState, Muted, Section } from '../ui/parts.tsx';
+import { SmallTable } from '../ui/small-table.tsx';
 import { ownZone } from '../ui/time-zone.tsx';
 import {
   ChannelBadge,
@@ -18,15 +19,16 @@ import {
   Money,
   MsisdnText,
   Num,
+  Percent,
   Stat,
   StatusBadge,
 } from '../ui/values.tsx';
+import { numberColumn } from '../ui/columns.tsx';
 import { Breakdown } from './breakdown.tsx';
 import { type Channel, chainOf, modeName, useLists } from './campaign.ts';
 import { cityOf, type Draft, localTimeOf, numbersIn, type StepId, scheduledAt } from './draft.ts';
-import { type ChannelPlan, Confirm, LeftOut, type Review, Unmet, useReview, useUnmet } from './left-out.tsx';
+import { Confirm, LeftOut, type Review, Unmet, useReview, useUnmet } from './left-out.tsx';
 import classesPeople from './people.module.css';
-import classes from './plan.module.css';
 import { BackButton, type Sample, usePreview } from './preview.tsx';
 import { TestSend } from './test-send.tsx';
 import type { EditorState } from './use-editor.ts';
@@ -150,6 +152,8 @@ function Plan({ review, draft, reserved }: PlanProps) {
   const { t } = useTranslation('campaigns');
   const format = useFormat();
   const { channels, currency, total, totalSkipped, expectedPrice, maxPrice, messagingLimit } = review;
+  const before = (channel: Channel): Channel | undefined =>
+    channels[channels.findIndex((plan) => plan.channel === channel) - 1]?.channel;
   return (
     <Stack>
       <SimpleGrid cols={{ base: 2, md: 4 }}>
@@ -168,17 +172,45 @@ function Plan({ review, draft, reserved }: PlanProps) {
           note={<Credit cost={maxPrice} reserved={reserved} />}
         />
       </SimpleGrid>
-      <ol className={classes.chain} aria-label={t('plan.label')}>
-        {channels.map((plan, at) => (
-          <Fragment key={plan.channel}>
-            {at > 0 && <Hop from={channels[at - 1]?.channel ?? plan.channel} draft={draft} />}
-            <li className={classes.channel}>
-              <ChannelBadge channel={plan.channel} />
-              <ChannelFacts plan={plan} isFirst={at === 0} currency={currency} />
-            </li>
-          </Fragment>
-        ))}
-      </ol>
+      <SmallTable
+        label={t('plan.label')}
+        rows={channels}
+        rowId={({ channel }) => channel}
+        columns={[
+          {
+            id: 'channel',
+            header: t('breakdown.channel'),
+            cell: ({ channel }) => <Tried channel={channel} before={before(channel)} draft={draft} />,
+          },
+          numberColumn('reachable', t('plan.reachable')),
+          {
+            id: 'tried',
+            header: t('plan.tried'),
+            align: 'right',
+            cell: ({ channel, tried }) => <Num value={before(channel) && tried} />,
+          },
+          {
+            id: 'rate',
+            header: t('plan.rate'),
+            align: 'right',
+            phone: 'none',
+            cell: ({ deliveryRate }) => <Percent share={deliveryRate} />,
+          },
+          {
+            id: 'ofAll',
+            header: t('plan.ofAll'),
+            align: 'right',
+            phone: 'none',
+            cell: ({ priceOfAll }) => <Money amount={priceOfAll} currency={currency} />,
+          },
+          {
+            id: 'expected',
+            header: t('plan.expected'),
+            align: 'right',
+            cell: (plan) => <Money amount={plan.expectedPrice} currency={currency} />,
+          },
+        ]}
+      />
       {messagingLimit && (
         <Text size="sm">
           {t('plan.limit', {
@@ -188,32 +220,29 @@ function Plan({ review, draft, reserved }: PlanProps) {
           })}
         </Text>
       )}
-      {channels.length > 1 && (
-        <Text size="sm" c="dimmed">
-          {t('chain.text')}
-        </Text>
-      )}
+      {channels.length > 1 && <Muted>{t('chain.text')}</Muted>}
     </Stack>
   );
 }
 
-type ChannelFactsProps = { readonly plan: ChannelPlan; readonly isFirst: boolean; readonly currency: string };
+type TriedProps = { readonly channel: Channel; readonly before: Channel | undefined; readonly draft: Draft };
 
-function ChannelFacts({ plan, isFirst, currency }: ChannelFactsProps) {
+/** A channel, and when it is tried after the one before it. */
+function Tried({ channel, before, draft }: TriedProps) {
   const { t } = useTranslation('campaigns');
   const format = useFormat();
-  const { reachable, tried, deliveryRate, expectedPrice, priceOfAll } = plan;
-  const facts: Fact[] = [
-    { label: t('plan.reachable'), value: <Num value={reachable} /> },
-    ...(isFirst ? [] : [{ label: t('plan.tried'), value: <Num value={tried} /> }]),
-    {
-      label: t('plan.rate'),
-      value: deliveryRate === null ? t('plan.unknownRate') : format.percent(deliveryRate),
-    },
-    { label: t('plan.expected'), value: <Money amount={expectedPrice} currency={currency} /> },
-    { label: t('plan.ofAll'), value: <Money amount={priceOfAll} currency={currency} /> },
-  ];
-  return <Facts facts={facts} />;
+  return (
+    <Stack gap={4} align="flex-start">
+      <ChannelBadge channel={channel} />
+      {before !== undefined && (
+        <Text size="xs" c="dimmed">
+          {t('plan.after', {
+            time: format.duration(before === 'WHATSAPP' ? draft.afterWhatsapp : draft.afterRcs),
+          })}
+        </Text>
+      )}
+    </Stack>
+  );
 }
 
 function Credit({ cost, reserved }: { readonly cost: number | null; readonly reserved: number }) {
@@ -225,19 +254,6 @@ function Credit({ cost, reserved }: { readonly cost: number | null; readonly res
   if (data === undefined || cost === null) return null;
   const left = data.availableCredit + reserved - cost;
   return <>{t('plan.creditAfter', { amount: format.money(left, data.currency) })}</>;
-}
-
-function Hop({ from, draft }: { readonly from: Channel; readonly draft: Draft }) {
-  const { t } = useTranslation('campaigns');
-  const format = useFormat();
-  const seconds = from === 'WHATSAPP' ? draft.afterWhatsapp : draft.afterRcs;
-  return (
-    <li className={classes.hop}>
-      <ArrowRight size={20} aria-hidden="true" className={classes.sideways} />
-      <ArrowDown size={20} aria-hidden="true" className={classes.down} />
-      <Text size="xs">{t('plan.after', { time: format.duration(seconds) })}</Text>
-    </li>
-  );
 }
 
 const SHOWN = 3;
@@ -295,13 +311,7 @@ function Person({ sample: { name, phoneNumber, steps, missing, skip } }: { reado
             <ChannelBadge channel={channel} />
           </div>
           <div className={classesPeople.text}>
-            {text === '' ? (
-              <Text size="sm" c="dimmed">
-                {t('people.noText')}
-              </Text>
-            ) : (
-              <MessageText text={text} />
-            )}
+            {text === '' ? <Muted>{t('people.noText')}</Muted> : <MessageText text={text} />}
           </div>
           {skip === null && !reachable && (
             <Text size="xs" c="dimmed">

@@ -5,7 +5,6 @@ import {
   Grid,
   Group,
   NativeSelect,
-  Paper,
   SegmentedControl,
   Skeleton,
   Stack,
@@ -14,11 +13,11 @@ import {
 } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Braces, ChevronLeft, ChevronRight } from 'lucide-react';
-import { type KeyboardEvent, type ReactNode, type RefObject, useId, useRef, useState } from 'react';
-import { flushSync } from 'react-dom';
+import { type ReactNode, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { lazyPart } from '../api/load.ts';
 import { fieldOf, senderQuery, templateQuery } from '../api/networks.ts';
+import { CompletionList, useOptions, useTextAndCaret } from '../ui/completion.tsx';
 import { useFormat } from '../ui/format.ts';
 import { PartsCounter, PhonePreview } from '../ui/message.tsx';
 import { ErrorState, OnDemand, Section } from '../ui/parts.tsx';
@@ -34,7 +33,6 @@ import {
   openPlaceholderAt,
 } from './field-pane.tsx';
 import { MAX_OFFSET, type Preview, priceOf, type Sample, usePartsOf, usePreview } from './preview.tsx';
-import classes from './text-editor.module.css';
 import type { DraftForm } from './use-editor.ts';
 
 type SamplePreviewProps = {
@@ -190,12 +188,11 @@ type TextEditorProps = {
 function TextEditor({ value, error, contactId, onChange }: TextEditorProps) {
   const { t } = useTranslation('campaigns');
   const { data: fields = [] } = useQuery(fieldsQuery);
-  const id = useId();
   const area = useRef<HTMLTextAreaElement>(null);
-  const insert = useInsert(area, onChange);
-  const completion = useCompletion(fields, (typed, name) => insert(completePlaceholder(value, typed, name)));
-  const { shown, active } = completion;
-  const isOpen = shown.length > 0;
+  const insert = useTextAndCaret(area, onChange);
+  const { entries, options, close, look } = useCompletion(fields, (typed, name) =>
+    insert(completePlaceholder(value, typed, name)),
+  );
   return (
     <Stack gap="xs">
       <div style={{ position: 'relative' }}>
@@ -211,18 +208,16 @@ function TextEditor({ value, error, contactId, onChange }: TextEditorProps) {
           value={value}
           error={error}
           dir="auto"
-          aria-autocomplete="list"
-          aria-haspopup="listbox"
-          {...(isOpen && { 'aria-controls': id, 'aria-activedescendant': optionId(id, active) })}
+          {...options.field}
           onChange={(event) => {
             onChange(event.currentTarget.value);
-            completion.look(event.currentTarget);
+            look(event.currentTarget);
           }}
-          onClick={(event) => completion.look(event.currentTarget)}
-          onKeyDown={completion.onKeyDown}
-          onBlur={completion.close}
+          onClick={(event) => look(event.currentTarget)}
+          onKeyDown={options.onKeyDown}
+          onBlur={close}
         />
-        {isOpen && <FieldOptions id={id} fields={shown} active={active} onChoose={completion.choose} />}
+        {entries.length > 0 && <CompletionList label={t('text.fields')} entries={entries} options={options} />}
       </div>
       <Group>
         <FieldInsert
@@ -238,52 +233,27 @@ function TextEditor({ value, error, contactId, onChange }: TextEditorProps) {
   );
 }
 
-/** Inserts a text synchronously, so that the caret can be placed behind it. */
-function useInsert(area: RefObject<HTMLTextAreaElement | null>, onChange: (text: string) => void) {
-  return ({ text, caret }: { readonly text: string; readonly caret: number }): void => {
-    flushSync(() => onChange(text));
-    area.current?.focus();
-    area.current?.setSelectionRange(caret, caret);
-  };
-}
-
-function useCompletion(fields: readonly Field[], choose: (typed: OpenPlaceholder, name: string) => void) {
+/** The fields that complete the placeholder at the caret. */
+function useCompletion(fields: readonly Field[], insert: (typed: OpenPlaceholder, name: string) => void) {
   const fieldName = useFieldName();
   const [typed, setTyped] = useState<OpenPlaceholder | null>(null);
-  const [active, setActive] = useState(0);
   const wanted = typed?.name.toLowerCase() ?? '';
-  const shown =
-    typed === null ? [] : fields.filter(({ name }) => `${name} ${fieldName(name)}`.toLowerCase().includes(wanted));
+  const entries = (typed === null ? [] : fields)
+    .map(({ name, description }) => ({ key: name, name: fieldName(name), detail: description || `{{${name}}}` }))
+    .filter(({ key, name }) => `${key} ${name}`.toLowerCase().includes(wanted));
   const close = (): void => setTyped(null);
-  const take = (at: number): void => {
-    const field = shown[at];
-    if (typed !== null && field !== undefined) choose(typed, field.name);
-    close();
-  };
-  const keys: Readonly<Record<string, () => void>> = {
-    ArrowDown: () => setActive((active + 1) % shown.length),
-    ArrowUp: () => setActive((active + shown.length - 1) % shown.length),
-    Enter: () => take(active),
-    Tab: () => take(active),
-    Escape: close,
-  };
-  return {
-    shown,
-    active: Math.min(active, Math.max(0, shown.length - 1)),
-    close,
-    choose: take,
-    look({ value, selectionEnd }: HTMLTextAreaElement): void {
-      setTyped(openPlaceholderAt(value, selectionEnd));
-      setActive(0);
+  const options = useOptions(
+    entries.map(({ key }) => key),
+    {
+      onChoose: (at) => {
+        if (typed !== null) insert(typed, entries[at]?.key ?? '');
+        close();
+      },
+      onClose: close,
     },
-    onKeyDown(event: KeyboardEvent): void {
-      const act = shown.length > 0 ? keys[event.key] : undefined;
-      if (act === undefined) return;
-      event.preventDefault();
-      event.stopPropagation();
-      act();
-    },
-  };
+  );
+  const look = ({ value, selectionEnd }: HTMLTextAreaElement): void => setTyped(openPlaceholderAt(value, selectionEnd));
+  return { entries, options, close, look };
 }
 
 /** The step for the SMS text with contact fields, next to a preview for each recipient. */
@@ -306,7 +276,7 @@ export function TextStep({ form }: { readonly form: DraftForm }) {
                 contactId={sample?.contactId ?? null}
                 onChange={(text) => form.setFieldValue('smsBody', text)}
               />
-              <Length text={textOf(sample) ?? draft.smsBody} />
+              <Length text={textOf(sample) ?? draft.smsBody} form={form} />
               <NativeSelect
                 label={t('encoding.label')}
                 data={ENCODINGS.map((value) => ({ value, label: t(`encoding.${value}`) }))}
@@ -329,11 +299,29 @@ export function TextStep({ form }: { readonly form: DraftForm }) {
 const textOf = (sample: Sample | undefined): string | undefined =>
   sample?.steps.find(({ channel }) => channel === 'SMS')?.text;
 
-/** The length of the text as the previewed recipient would read it, since field values change the length. */
-function Length({ text }: { readonly text: string }) {
+type LengthProps = { readonly text: string; readonly form: DraftForm };
+
+/**
+ * The length of the text as the previewed recipient would read it, since field values change the length; and a button that
+ * shortens it, if it only needs Unicode for quotes, dashes and spaces.
+ */
+function Length({ text, form }: LengthProps) {
+  const { t } = useTranslation('campaigns');
   const { data } = usePartsOf(text);
+  const isLong = data?.encoding === 'UCS-2' && form.getValues().encoding === 'auto';
+  const { data: smart, isPlaceholderData } = usePartsOf(isLong ? text : '', 'smart');
   if (text === '' || data === undefined) return null;
-  return <PartsCounter {...data} />;
+  const saved = !isLong || isPlaceholderData ? 0 : (data.parts ?? 0) - (smart?.parts ?? data.parts ?? 0);
+  return (
+    <Group gap="md">
+      <PartsCounter {...data} />
+      {saved > 0 && (
+        <Button size="compact-xs" variant="light" onClick={() => form.setFieldValue('encoding', 'smart')}>
+          {t('encoding.replace', { count: saved })}
+        </Button>
+      )}
+    </Group>
+  );
 }
 
 function TemplateNote({ form }: { readonly form: DraftForm }) {
@@ -351,46 +339,6 @@ function TemplateNote({ form }: { readonly form: DraftForm }) {
         </Text>
       ))}
     </Alert>
-  );
-}
-
-const optionId = (list: string, at: number): string => `${list}-${at}`;
-
-type FieldOptionsProps = {
-  readonly id: string;
-  readonly fields: readonly Field[];
-  readonly active: number;
-  readonly onChoose: (at: number) => void;
-};
-
-/** The fields that match the typed name. The focus stays in the text area, which refers to the active option. */
-function FieldOptions({ id, fields, active, onChoose }: FieldOptionsProps) {
-  const { t } = useTranslation('campaigns');
-  const fieldName = useFieldName();
-  return (
-    <Paper className={classes.options} shadow="md" role="listbox" id={id} aria-label={t('text.fields')}>
-      {fields.map(({ name, description }, at) => (
-        <div
-          key={name}
-          id={optionId(id, at)}
-          role="option"
-          aria-selected={at === active}
-          className={classes.option}
-          // On mousedown rather than click: otherwise the text would lose the focus and the list would close.
-          onMouseDown={(event) => {
-            event.preventDefault();
-            onChoose(at);
-          }}
-        >
-          <Text size="sm" fw={500} component="span">
-            {fieldName(name)}
-          </Text>
-          <Text size="xs" c="dimmed" component="span">
-            {description || `{{${name}}}`}
-          </Text>
-        </div>
-      ))}
-    </Paper>
   );
 }
 

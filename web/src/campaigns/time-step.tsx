@@ -1,10 +1,10 @@
-import { NativeSelect, NumberInput, Radio, SimpleGrid, Stack, Switch, Text, TextInput } from '@mantine/core';
+import { NativeSelect, NumberInput, Radio, SimpleGrid, Stack, Switch, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { DateField } from '../ui/date-field.tsx';
 import { api, ok } from '../api/send.ts';
 import { useFormat } from '../ui/format.ts';
-import { Section } from '../ui/parts.tsx';
+import { Muted, Section } from '../ui/parts.tsx';
 import { ownZone, TimeZoneField } from '../ui/time-zone.tsx';
 import { usePurposes } from '../ui/values.tsx';
 import { scheduledAt } from './draft.ts';
@@ -79,11 +79,7 @@ function Moment({ form }: FormProps) {
         <DateField withTime label={t('time.at')} withAsterisk {...form.getInputProps('wallTime')} />
         <TimeZoneField label={t('time.zone')} {...form.getInputProps('zone')} />
       </SimpleGrid>
-      {at !== null && zone !== ownZone() && (
-        <Text size="sm" c="dimmed">
-          {t('time.here', { at: format.exact(at) })}
-        </Text>
-      )}
+      {at !== null && zone !== ownZone() && <Muted>{t('time.here', { at: format.exact(at) })}</Muted>}
     </Stack>
   );
 }

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { GuardedButton } from '../ui/actions.tsx';
 import { useFormat } from '../ui/format.ts';
-import { ErrorState } from '../ui/parts.tsx';
+import { ErrorState, Muted } from '../ui/parts.tsx';
 import { JobProgress, useFieldName } from '../ui/values.tsx';
 import classes from './columns-step.module.css';
 import { fieldsQuery, NEED } from './contact.ts';
@@ -79,11 +79,7 @@ export function ColumnsStep({ draft, onChange, onBack, onNext }: ColumnsStepProp
         {targets.includes('fullName') && (
           <NamesChoice draft={draft} preview={preview} onChoose={(names) => retarget(targets, { names })} />
         )}
-        {again.has(NUMBER) && (
-          <Text size="sm" c="dimmed">
-            {t('import.numbers')}
-          </Text>
-        )}
+        {again.has(NUMBER) && <Muted>{t('import.numbers')}</Muted>}
         {faults.map((fault) => (
           <Alert key={fault} color="red" role="alert">
             {fault}

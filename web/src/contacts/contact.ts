@@ -54,16 +54,6 @@ export const fieldsQuery = queryOptions({
   staleTime: 30_000,
 });
 
-const MAX_LISTS = 1000;
-
-/** The contact lists for selects, by name. */
-export const listsQuery = queryOptions({
-  queryKey: ['lists', 'all'],
-  queryFn: ({ signal }) =>
-    ok(api.GET(`${CONTACTS}/list`, { params: { query: { page: 0, limit: MAX_LISTS } }, signal })),
-  staleTime: 10_000,
-});
-
 /** The number of contacts and the plan's limit. */
 export const limitsQuery = queryOptions({
   queryKey: ['contacts', 'limits'],

@@ -10,6 +10,7 @@ import { type Column, ColumnChoice, useHiddenColumns } from '../ui/data-table.ts
 import { openDialog } from '../ui/dialog.tsx';
 import { ChoiceFilter, FilterBar, SearchField } from '../ui/filter-bar.tsx';
 import { useFormat } from '../ui/format.ts';
+import { ListSelect } from '../ui/list-select.tsx';
 import { EmptyState, ErrorState, OnDemand, TableSkeleton, useIsPhone } from '../ui/parts.tsx';
 import { useUrlState } from '../ui/url-state.ts';
 import { VirtualTable } from '../ui/virtual-table.tsx';
@@ -22,7 +23,6 @@ import {
   fieldsQuery,
   isFiltered,
   listContacts,
-  listsQuery,
   NEED,
   NO_FILTERS,
   type Query,
@@ -279,14 +279,13 @@ function Filters(props: FiltersProps) {
 
 function Common({ search, onSearch, hasLists }: FiltersProps) {
   const { t } = useTranslation('contacts');
-  const lists = useQuery({ ...listsQuery, enabled: hasLists });
   const named = useNamedChannels();
   return (
     <>
       {hasLists && (
-        <ChoiceFilter
-          label={t('filter.list')}
-          options={(lists.data?.data ?? []).map(({ id, name }) => ({ value: String(id), label: name }))}
+        <ListSelect
+          aria-label={t('filter.list')}
+          first={[{ value: '', label: t('filter.list') }]}
           value={search.list}
           onChange={(list) => onSearch({ list })}
         />

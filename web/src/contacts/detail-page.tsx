@@ -12,7 +12,16 @@ import { GuardedButton, useDisabledReason } from '../ui/actions.tsx';
 import { openDialog } from '../ui/dialog.tsx';
 import { Hint } from '../ui/hint.tsx';
 import { MessageText } from '../ui/message.tsx';
-import { ButtonLink, EmptyState, ErrorState, PageFrame, Section, TableSkeleton, TextLink } from '../ui/parts.tsx';
+import {
+  ButtonLink,
+  EmptyState,
+  ErrorState,
+  Muted,
+  PageFrame,
+  Section,
+  TableSkeleton,
+  TextLink,
+} from '../ui/parts.tsx';
 import { ChannelBadge, Channels, DateTime, Facts, MessageStatus, StatusBadge } from '../ui/values.tsx';
 import { BulkDeleteDialog } from './bulk.tsx';
 import {
@@ -326,9 +335,7 @@ function RecentMessages({ contact: { phoneNumber } }: { readonly contact: Contac
       {messages.error !== null && <ErrorState error={messages.error} onRetry={() => void messages.refetch()} />}
       {messages.isLoading && <Skeleton h={48} />}
       {(phoneNumber === null || messages.data) && rows.length === 0 && (
-        <Text size="sm" c="dimmed">
-          {t('detail.noMessages', { count: DAYS })}
-        </Text>
+        <Muted>{t('detail.noMessages', { count: DAYS })}</Muted>
       )}
       <Stack gap="sm">
         {rows.map(({ messageId, channel, text, deliveryStatus, acceptedAt }) => (
@@ -369,9 +376,7 @@ function Conversations({ contact: { id, phoneNumber } }: { readonly contact: Con
   return (
     <Section title={t('detail.conversations')}>
       {own.length === 0 ? (
-        <Text size="sm" c="dimmed">
-          {t('detail.noConversation')}
-        </Text>
+        <Muted>{t('detail.noConversation')}</Muted>
       ) : (
         <Stack gap="sm">
           {own.map(({ chatId, channel, lastMessage, lastMessageDate }) => (

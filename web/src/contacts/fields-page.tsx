@@ -1,10 +1,10 @@
 import { NativeSelect, Textarea, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { Pencil, Settings2 } from 'lucide-react';
+import { Settings2 } from 'lucide-react';
 import { type ReactNode, useCallback, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/send.ts';
-import { AddButton, DeleteIcon, GuardedIcon } from '../ui/actions.tsx';
+import { AddButton, DeleteIcon, EditIcon } from '../ui/actions.tsx';
 import { type Column, DataTable, type ListPage } from '../ui/data-table.tsx';
 import { openDialog } from '../ui/dialog.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
@@ -24,13 +24,7 @@ function FieldActions({ field }: { readonly field: CustomField }) {
   const { id, name } = field;
   return (
     <>
-      <GuardedIcon
-        need={NEED}
-        label={t('fields.edit', { name })}
-        onClick={() => openDialog(<FieldDialog field={field} />)}
-      >
-        <Pencil size={16} />
-      </GuardedIcon>
+      <EditIcon need={NEED} label={t('fields.edit', { name })} dialog={<FieldDialog field={field} />} />
       <DeleteIcon
         need={NEED}
         label={t('fields.delete', { name })}

@@ -1,8 +1,8 @@
-import { NativeSelect, Stack, TextInput } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { Stack, TextInput } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { ApiError, api, mutationHeaders, ok, type Paths, readProblem } from '../api/send.ts';
-import { CONTACTS, listsQuery } from './contact.ts';
+import { ListSelect } from '../ui/list-select.tsx';
+import { CONTACTS } from './contact.ts';
 
 export type NameOrder = NonNullable<ImportBody['names']>;
 
@@ -119,19 +119,13 @@ type ListChoiceFieldProps = {
 /** A select for a list, with a name field for a new one. */
 export function ListChoiceField({ label, none, value, onChange, canBeNew = true }: ListChoiceFieldProps) {
   const { t } = useTranslation('contacts');
-  const lists = useQuery(listsQuery);
-  const there = (lists.data?.data ?? []).map(({ id, name }) => ({ value: String(id), label: name }));
   return (
     <Stack gap="sm">
-      <NativeSelect
+      <ListSelect
         label={label}
-        data={[
-          { value: '', label: none },
-          ...(canBeNew ? [{ value: 'new', label: t('listChoice.new') }] : []),
-          ...there,
-        ]}
+        first={[{ value: '', label: none }, ...(canBeNew ? [{ value: 'new', label: t('listChoice.new') }] : [])]}
         value={value.list}
-        onChange={(event) => onChange({ ...value, list: event.currentTarget.value })}
+        onChange={(list) => onChange({ ...value, list })}
       />
       {value.list === 'new' && (
         <TextInput

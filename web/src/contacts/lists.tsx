@@ -1,4 +1,4 @@
-import { Group, NativeSelect, Stack, Text } from '@mantine/core';
+import { Group, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { X } from 'lucide-react';
 import { useState } from 'react';
@@ -6,8 +6,9 @@ import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/send.ts';
 import { GuardedButton, GuardedIcon } from '../ui/actions.tsx';
-import { Section, TextLink } from '../ui/parts.tsx';
-import { CONTACTS, type Contact, listsQuery, NEED } from './contact.ts';
+import { ListSelect } from '../ui/list-select.tsx';
+import { Muted, Section, TextLink } from '../ui/parts.tsx';
+import { CONTACTS, type Contact, NEED } from './contact.ts';
 
 const MEMBERS = `${CONTACTS}/list/contacts` as const;
 const MAX_LISTS = 1000;
@@ -29,11 +30,7 @@ export function Lists({ contact: { id } }: { readonly contact: Contact }) {
   return (
     <Section title={t('detail.lists')}>
       <Stack gap="xs">
-        {lists.data && there.length === 0 && (
-          <Text size="sm" c="dimmed">
-            {t('detail.noList')}
-          </Text>
-        )}
+        {lists.data && there.length === 0 && <Muted>{t('detail.noList')}</Muted>}
         {there.map((list) => (
           <Group key={list.id} justify="space-between" wrap="nowrap">
             <TextLink to={`/lists/${list.id}`} dir="auto" truncate>
@@ -52,27 +49,23 @@ export function Lists({ contact: { id } }: { readonly contact: Contact }) {
 
 function Join({ id, there }: { readonly id: number; readonly there: readonly number[] }) {
   const { t } = useTranslation('contacts');
-  const lists = useQuery(listsQuery);
   const [list, setList] = useState('');
   const join = useAction({
     run: (listId: number) => ok(api.POST(MEMBERS, { body: { listIds: [listId], contactIds: [id] } })),
     refresh: [['lists'], ['contacts', 'list']],
     onDone: () => setList(''),
   });
-  const others = (lists.data?.data ?? []).filter((each) => !there.includes(each.id));
-  if (others.length === 0) return null;
   return (
     <Group gap="xs" wrap="nowrap" mt="xs">
-      <NativeSelect
-        aria-label={t('detail.join')}
-        data={[
-          { value: '', label: t('detail.join') },
-          ...others.map((each) => ({ value: String(each.id), label: each.name })),
-        ]}
-        value={list}
-        onChange={(event) => setList(event.currentTarget.value)}
-        style={{ flex: 1 }}
-      />
+      <div style={{ flex: 1 }}>
+        <ListSelect
+          aria-label={t('detail.join')}
+          first={[{ value: '', label: t('detail.join') }]}
+          without={there.map(String)}
+          value={list}
+          onChange={setList}
+        />
+      </div>
       <GuardedButton
         need={NEED}
         variant="default"

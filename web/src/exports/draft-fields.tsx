@@ -1,17 +1,15 @@
 import { NativeSelect, SimpleGrid, TextInput } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
-import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { DateField } from '../ui/date-field.tsx';
 import { api, ok } from '../api/send.ts';
-import { type Need, useSession } from '../api/session.ts';
+import type { Need } from '../api/session.ts';
+import { DateField } from '../ui/date-field.tsx';
+import { dayValue } from '../ui/date-text.ts';
+import { CampaignSelect, ListSelect } from '../ui/list-select.tsx';
 
 type FieldsProps = { readonly form: UseFormReturnType<Draft> };
 
-const PG = '/api/partner-gateway/v1';
 const CHANNELS = ['SMS', 'WHATSAPP', 'RCS'] as const;
-/** The maximum number of options in the selects. */
-const MAX_OPTIONS = 100;
 
 function SpanFields({ form }: FieldsProps) {
   const { t } = useTranslation('exports');
@@ -59,20 +57,12 @@ export function HistoryFields({ form }: FieldsProps) {
 /** The fields for an export of contacts: all, or one list. */
 export function ContactFields({ form }: FieldsProps) {
   const { t } = useTranslation('exports');
-  const { data } = useQuery({
-    queryKey: ['lists', 'offered'],
-    queryFn: ({ signal }) =>
-      ok(api.GET(`${PG}/contacts/list`, { params: { query: { limit: MAX_OPTIONS, sortBy: 'name' } }, signal })),
-    enabled: useSession().may({ scope: 'contacts' }),
-  });
   return (
-    <NativeSelect
+    <ListSelect
       label={t('create.contacts')}
-      data={[
-        { value: '', label: t('create.allContacts') },
-        ...(data?.data ?? []).map(({ id, name }) => ({ value: String(id), label: t('create.list', { name }) })),
-      ]}
-      {...form.getInputProps('listIds')}
+      first={[{ value: '', label: t('create.allContacts') }]}
+      value={form.values.listIds}
+      onChange={(listIds) => form.setFieldValue('listIds', listIds)}
     />
   );
 }
@@ -80,20 +70,13 @@ export function ContactFields({ form }: FieldsProps) {
 /** The fields for a delivery report: one campaign, or a date range. */
 export function ReportFields({ form }: FieldsProps) {
   const { t } = useTranslation('exports');
-  const { data } = useQuery({
-    queryKey: ['campaigns', 'offered'],
-    queryFn: ({ signal }) => ok(api.GET(`${PG}/campaigns`, { params: { query: { limit: MAX_OPTIONS } }, signal })),
-    enabled: useSession().may({ scope: 'campaigns' }),
-  });
   return (
     <>
-      <NativeSelect
+      <CampaignSelect
         label={t('create.messages')}
-        data={[
-          { value: '', label: t('create.bySpan') },
-          ...(data?.data ?? []).map(({ id, name }) => ({ value: String(id), label: t('create.campaign', { name }) })),
-        ]}
-        {...form.getInputProps('campaignId')}
+        first={[{ value: '', label: t('create.bySpan') }]}
+        value={form.values.campaignId}
+        onChange={(campaignId) => form.setFieldValue('campaignId', campaignId)}
       />
       {form.values.campaignId === '' && <SpanFields form={form} />}
     </>
@@ -117,17 +100,11 @@ export type Draft = {
 const DAYS = 7;
 const DAY_MS = 86_400_000;
 
-/** The date of an instant, in the user's time zone. */
-function dayOf(instant: Date): string {
-  const shifted = new Date(instant.getTime() - instant.getTimezoneOffset() * 60_000);
-  return shifted.toISOString().slice(0, 10);
-}
-
 export const newDraft = (now = new Date()): Draft => ({
   type: 'HISTORY',
   format: 'csv',
-  startDateTime: dayOf(new Date(now.getTime() - DAYS * DAY_MS)),
-  endDateTime: dayOf(now),
+  startDateTime: dayValue(new Date(now.getTime() - DAYS * DAY_MS)),
+  endDateTime: dayValue(now),
   channel: '',
   sender: '',
   recipient: '',

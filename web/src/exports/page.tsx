@@ -5,13 +5,14 @@ import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/send.ts';
 import { AddButton, DeleteIcon, GuardedButton } from '../ui/actions.tsx';
+import { numberColumn } from '../ui/columns.tsx';
 import { type Column, DataTable, useListQuery } from '../ui/data-table.tsx';
 import { openDialog, questionTexts } from '../ui/dialog.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
 import { EmptyState, PageFrame, useIsPhone } from '../ui/parts.tsx';
 import { listFields, useUrlState } from '../ui/url-state.ts';
-import { Bytes, Countdown, DateTime, JobProgress, Num, StatusBadge } from '../ui/values.tsx';
+import { Bytes, Countdown, DateTime, JobProgress, StatusBadge } from '../ui/values.tsx';
 import {
   ContactFields,
   type Draft,
@@ -155,7 +156,7 @@ function useExportColumns(): readonly Column<Export>[] {
     () => [
       { id: 'type', header: t('column.type'), phone: 'title', cell: (row) => <What row={row} /> },
       { id: 'status', header: t('column.status'), cell: (row) => <State row={row} /> },
-      { id: 'rows', header: t('column.rows'), align: 'right', cell: ({ rows }) => <Num value={rows} /> },
+      numberColumn('rows', t('column.rows')),
       {
         id: 'sizeBytes',
         header: t('column.size'),

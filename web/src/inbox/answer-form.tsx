@@ -1,8 +1,8 @@
-import { ActionIcon, Button, Group, Paper, Stack, Text, Textarea } from '@mantine/core';
+import { ActionIcon, Button, Group, Stack, Text, Textarea } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Archive, FileText, Paperclip, Send, X } from 'lucide-react';
-import { type KeyboardEvent, type Ref, Suspense, useId, useRef, useState } from 'react';
+import { type KeyboardEvent, type Ref, Suspense, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { lazyPart } from '../api/load.ts';
@@ -10,6 +10,7 @@ import { MEDIA_NEED, type Media, uploadMedia } from '../api/media.ts';
 import { useProblemText } from '../api/passkey.ts';
 import { api, ok } from '../api/send.ts';
 import { useSession } from '../api/session.ts';
+import { CompletionList, useOptions } from '../ui/completion.tsx';
 import { openDialog } from '../ui/dialog.tsx';
 import { Hint } from '../ui/hint.tsx';
 import { callName } from '../ui/initials.tsx';
@@ -212,20 +213,15 @@ type ReplyFieldProps = {
 /** The field for a reply. A slash at its beginning offers the canned answers. */
 function ReplyField({ conversation, ref, value, busy, onChange, onSend, onPicture }: ReplyFieldProps) {
   const { t } = useTranslation('inbox');
-  const list = useId();
-  const canned = useCanned(conversation, value, onChange);
+  const { entries, options } = useCanned(conversation, value, onChange);
   const onKeyDown = (event: KeyboardEvent): void => {
-    if (canned.onKey(event)) event.preventDefault();
-    else if (sendsOn(event)) {
-      event.preventDefault();
-      onSend(event.ctrlKey || event.metaKey);
-    }
+    if (options.onKeyDown(event) || !sendsOn(event)) return;
+    event.preventDefault();
+    onSend(event.ctrlKey || event.metaKey);
   };
   return (
-    <div className={classes.replyField}>
-      {canned.isOpen && (
-        <CannedOptions id={list} answers={canned.answers} active={canned.active} onChoose={canned.choose} />
-      )}
+    <div className={classes.replyField} data-above="">
+      {entries.length > 0 && <CompletionList label={t('canned.title')} entries={entries} options={options} />}
       <Textarea
         ref={ref}
         {...{ [ANSWER]: '' }}
@@ -237,12 +233,7 @@ function ReplyField({ conversation, ref, value, busy, onChange, onSend, onPictur
         maxLength={MAX_LENGTHS[conversation.channel]}
         readOnly={busy}
         value={value}
-        {...(canned.isOpen && {
-          role: 'combobox',
-          'aria-expanded': true,
-          'aria-controls': list,
-          'aria-activedescendant': optionId(list, canned.active),
-        })}
+        {...options.field}
         onChange={(event) => onChange(event.currentTarget.value)}
         onKeyDown={onKeyDown}
         onPaste={(event) => {
@@ -257,81 +248,38 @@ function ReplyField({ conversation, ref, value, busy, onChange, onSend, onPictur
 }
 
 /** Returns true if a key sends the reply; not while an input method is composing a character. */
-const sendsOn = ({ key, shiftKey, nativeEvent }: KeyboardEvent): boolean =>
+export const sendsOn = ({ key, shiftKey, nativeEvent }: KeyboardEvent): boolean =>
   key === 'Enter' && !shiftKey && !nativeEvent.isComposing;
 
-/** The canned answers that the text calls, and the keys that choose one. */
+/** The canned answers that the text calls. */
 function useCanned(conversation: Conversation, text: string, onChange: (text: string) => void) {
   const { user } = useSession();
   const { contact } = conversation;
-  const isCalled = text.startsWith('/');
-  const { data = [] } = useQuery({ ...cannedQuery, enabled: isCalled });
+  const { data = [] } = useQuery({ ...cannedQuery, enabled: text.startsWith('/') });
   const known = useContact(contact.id);
-  const [at, setAt] = useState(0);
   const [closedFor, setClosedFor] = useState('');
   const answers = closedFor === text ? [] : calledAnswers(text, data);
-  const active = Math.min(at, answers.length - 1);
-  const choose = (answer: CannedAnswer): void => {
-    onChange(
-      fillCanned(answer.text, {
-        firstName: known?.firstName ?? undefined,
-        lastName: known?.lastName ?? undefined,
-        fullName: contact.name.startsWith('+') ? undefined : contact.name,
-        agent: callName(user),
-      }),
-    );
-    setAt(0);
-  };
-  const onKey = ({ key }: KeyboardEvent): boolean => {
-    const chosen = answers[active];
-    if (!chosen) return false;
-    if (key === 'ArrowDown') setAt((active + 1) % answers.length);
-    else if (key === 'ArrowUp') setAt((active + answers.length - 1) % answers.length);
-    else if (key === 'Enter' || key === 'Tab') choose(chosen);
-    else if (key === 'Escape') setClosedFor(text);
-    else return false;
-    return true;
-  };
-  return { answers, active, isOpen: answers.length > 0, choose, onKey };
-}
-
-const optionId = (list: string, at: number): string => `${list}-${at}`;
-
-type CannedOptionsProps = {
-  readonly id: string;
-  readonly answers: readonly CannedAnswer[];
-  readonly active: number;
-  readonly onChoose: (answer: CannedAnswer) => void;
-};
-
-/** The canned answers that the typed text calls. The focus stays in the reply field, which refers to the active one. */
-function CannedOptions({ id, answers, active, onChoose }: CannedOptionsProps) {
-  const { t } = useTranslation('inbox');
-  return (
-    <Paper className={classes.options} shadow="md" withBorder role="listbox" id={id} aria-label={t('canned.title')}>
-      {answers.map((answer, at) => (
-        <div
-          key={answer.id}
-          id={optionId(id, at)}
-          role="option"
-          aria-selected={at === active}
-          className={classes.option}
-          // On mousedown rather than click: otherwise the field would lose the focus.
-          onMouseDown={(event) => {
-            event.preventDefault();
-            onChoose(answer);
-          }}
-        >
-          <Text size="sm" fw={500} component="span">
-            /{answer.shortcut}
-          </Text>
-          <Text size="sm" component="span" truncate dir="auto">
-            {answer.text}
-          </Text>
-        </div>
-      ))}
-    </Paper>
+  const entries = answers.map((answer) => ({
+    key: String(answer.id),
+    name: `/${answer.shortcut}`,
+    detail: answer.text,
+  }));
+  const options = useOptions(
+    entries.map(({ key }) => key),
+    {
+      onChoose: (at) =>
+        onChange(
+          fillCanned(answers[at]?.text ?? '', {
+            firstName: known?.firstName ?? undefined,
+            lastName: known?.lastName ?? undefined,
+            fullName: contact.name.startsWith('+') ? undefined : contact.name,
+            agent: callName(user),
+          }),
+        ),
+      onClose: () => setClosedFor(text),
+    },
   );
+  return { entries, options };
 }
 
 /** A reply: the conversation, or the recipient of a new one, and one of text, file and template. */
@@ -375,16 +323,7 @@ export function LiveParts({ text }: { readonly text: string }) {
     retry: false,
   });
   if (text === '' || data === undefined) return null;
-  const { characters, parts, encoding, remaining, unsupported } = data;
-  return (
-    <PartsCounter
-      characters={characters}
-      parts={parts}
-      encoding={encoding}
-      remaining={remaining}
-      unsupported={unsupported}
-    />
-  );
+  return <PartsCounter {...data} />;
 }
 
 const CALL = /^\/([a-z0-9_-]*)$/i;

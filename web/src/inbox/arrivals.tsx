@@ -4,6 +4,8 @@ import { WifiOff } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { alertOf } from '../api/data.ts';
+import { alertOfMention } from '../api/mentions.ts';
+import { useSession } from '../api/session.ts';
 import { useLive } from './use-live.ts';
 
 /** Interruptions shorter than this are not reported. */
@@ -23,10 +25,14 @@ type ArrivalsProps = {
 export function Arrivals({ chat, onPoll, onOpen }: ArrivalsProps) {
   const { t } = useTranslation('inbox');
   const [arrived, setArrived] = useState('');
-  const state = useLive(({ chatId, text }) => {
-    if (chatId === chat) setArrived(text);
-    alertOf({ title: t('newMessage'), text: text.slice(0, 200), onOpen: () => onOpen(chatId) });
-  });
+  const { username } = useSession().user;
+  const state = useLive(
+    ({ chatId, text }) => {
+      if (chatId === chat) setArrived(text);
+      alertOf({ title: t('newMessage'), text: text.slice(0, 200), onOpen: () => onOpen(chatId) });
+    },
+    (note) => alertOfMention(note, { username, t, onOpen }),
+  );
   const [wasLost] = useDebouncedValue(state === 'lost', GRACE_MS);
   const isLost = wasLost && state === 'lost';
   useEffect(() => onPoll(isLost ? POLL_MS : false), [isLost, onPoll]);

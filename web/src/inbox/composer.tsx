@@ -1,16 +1,20 @@
 import { Alert, Button, Group, Stack, Text, Textarea } from '@mantine/core';
 import { BellOff, Clock, Eye, FileText, PencilLine, StickyNote } from 'lucide-react';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { lazyPart } from '../api/load.ts';
+import { openMentionAt } from '../api/mentions.ts';
+import { useSession } from '../api/session.ts';
 import { GuardedButton, useDisabledReason } from '../ui/actions.tsx';
+import { CompletionList, useOptions, useTextAndCaret } from '../ui/completion.tsx';
 import { Dialog, openDialog } from '../ui/dialog.tsx';
 import { useDialog } from '../ui/lazy-props.ts';
 import { useFormat } from '../ui/format.ts';
+import { callName } from '../ui/initials.tsx';
 import { Countdown, useNow } from '../ui/values.tsx';
-import { AnswerForm } from './answer-form.tsx';
-import { addNote, type Conversation, NEED, useColleagueName } from './conversation.ts';
+import { AnswerForm, sendsOn } from './answer-form.tsx';
+import { addNote, type Conversation, NEED, useAssignable, useColleagueName } from './conversation.ts';
 import { useDraft } from './drafts.tsx';
 import classes from './inbox.module.css';
 import { ANSWER, onKey } from './use-keys.ts';
@@ -163,6 +167,12 @@ function NoteForm({ chatId }: { readonly chatId: string }) {
   const save = (): void => {
     if (text !== '' && !add.busy) add.run({ chatId, text });
   };
+  const area = useRef<HTMLTextAreaElement>(null);
+  const write = (next: string): void => {
+    setDraft({ text: next });
+    setSaved(false);
+  };
+  const { entries, options, close, look } = useMention(useTextAndCaret(area, write), draft.text);
   return (
     <form
       onSubmit={(event) => {
@@ -171,27 +181,34 @@ function NoteForm({ chatId }: { readonly chatId: string }) {
       }}
     >
       <Stack gap={6}>
-        <Textarea
-          {...{ [ANSWER]: '' }}
-          aria-label={t('note.label')}
-          placeholder={t('note.placeholder')}
-          autosize
-          minRows={1}
-          maxRows={7}
-          maxLength={MAX_LENGTH}
-          autoFocus
-          readOnly={add.busy}
-          value={draft.text}
-          onChange={(event) => {
-            setDraft({ text: event.currentTarget.value });
-            setSaved(false);
-          }}
-          onKeyDown={(event) => {
-            if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
-            event.preventDefault();
-            save();
-          }}
-        />
+        <div className={classes.replyField} data-above="">
+          {entries.length > 0 && <CompletionList label={t('note.colleagues')} entries={entries} options={options} />}
+          <Textarea
+            ref={area}
+            {...{ [ANSWER]: '' }}
+            aria-label={t('note.label')}
+            placeholder={t('note.placeholder')}
+            autosize
+            minRows={1}
+            maxRows={7}
+            maxLength={MAX_LENGTH}
+            autoFocus
+            readOnly={add.busy}
+            value={draft.text}
+            {...options.field}
+            onChange={(event) => {
+              write(event.currentTarget.value);
+              look(event.currentTarget);
+            }}
+            onClick={(event) => look(event.currentTarget)}
+            onBlur={close}
+            onKeyDown={(event) => {
+              if (options.onKeyDown(event) || !sendsOn(event)) return;
+              event.preventDefault();
+              save();
+            }}
+          />
+        </div>
         <Group justify="space-between" gap="xs">
           <Text size="xs" c="dimmed" role="status">
             {t(wasSaved ? 'note.saved' : 'note.private')}
@@ -209,6 +226,33 @@ function NoteForm({ chatId }: { readonly chatId: string }) {
       </Stack>
     </form>
   );
+}
+
+/** The colleagues whose names complete an @ at the caret of a note. */
+function useMention(write: ReturnType<typeof useTextAndCaret>, text: string) {
+  const { user } = useSession();
+  const people = useAssignable();
+  const [typed, setTyped] = useState<ReturnType<typeof openMentionAt>>(null);
+  const wanted = typed?.name.toLowerCase() ?? '';
+  const entries = (typed === null ? [] : people)
+    .filter(({ id }) => id !== user.id)
+    .map((person) => ({ key: person.username, name: callName(person), detail: `@${person.username}` }))
+    .filter(({ name, detail }) => `${detail} ${name}`.toLowerCase().includes(wanted));
+  const close = (): void => setTyped(null);
+  const options = useOptions(
+    entries.map(({ key }) => key),
+    {
+      onChoose: (at) => {
+        if (typed === null) return;
+        const before = `${text.slice(0, typed.from)}@${entries[at]?.key} `;
+        write({ text: before + text.slice(typed.to), caret: before.length });
+        close();
+      },
+      onClose: close,
+    },
+  );
+  const look = ({ value, selectionEnd }: HTMLTextAreaElement): void => setTyped(openMentionAt(value, selectionEnd));
+  return { entries, options, close, look };
 }
 
 /** Colleagues who type in a conversation or look at it, so that two do not reply at the same time. */

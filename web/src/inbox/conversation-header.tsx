@@ -12,7 +12,7 @@ import { openDialog } from '../ui/dialog.tsx';
 import { useFormat } from '../ui/format.ts';
 import { Hint } from '../ui/hint.tsx';
 import { callName, Initials } from '../ui/initials.tsx';
-import { ButtonLink, useIsPhone } from '../ui/parts.tsx';
+import { ButtonLink, Muted, useIsPhone } from '../ui/parts.tsx';
 import {
   ChannelBadge,
   Channels,
@@ -166,9 +166,7 @@ export function ContactPane({ conversation }: ContactPaneProps) {
       {isPhone && <Assignee conversation={conversation} />}
       <Facts facts={facts} />
       {contact.id === null ? (
-        <Text size="sm" c="dimmed">
-          {t('person.unknown')}
-        </Text>
+        <Muted>{t('person.unknown')}</Muted>
       ) : (
         <ButtonLink to={`/contacts/${contact.id}`} variant="default" fullWidth>
           {t('person.contact')}

@@ -20,12 +20,14 @@ import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 're
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { sameOriginUrl } from '../api/media.ts';
+import { splitMentions } from '../api/mentions.ts';
 import { refresh } from '../api/refresh.ts';
 import { ApiError } from '../api/send.ts';
 import { useSession } from '../api/session.ts';
 import { GuardedIcon } from '../ui/actions.tsx';
 import { SidePanel } from '../ui/dialog.tsx';
 import { useFormat } from '../ui/format.ts';
+import { callName } from '../ui/initials.tsx';
 import { MessageText } from '../ui/message.tsx';
 import { ButtonLink, EmptyState, ErrorState } from '../ui/parts.tsx';
 import { Bytes, useNow } from '../ui/values.tsx';
@@ -38,6 +40,7 @@ import {
   type Note,
   notesQuery,
   readConversation,
+  useAssignable,
   useColleagueName,
 } from './conversation.ts';
 import { ContactPane, ConversationHeader } from './conversation-header.tsx';
@@ -352,7 +355,7 @@ function NoteBubble({ note: { id, text, author, timestamp }, conversation: { cha
         <StickyNote size={12} aria-hidden="true" />
         {t('note.by', { name })}
       </Text>
-      <MessageText text={text} />
+      <NoteText text={text} />
       <span className={classes.meta}>
         <time dateTime={timestamp} title={exact(at)}>
           {clock(at)}
@@ -368,6 +371,29 @@ function NoteBubble({ note: { id, text, author, timestamp }, conversation: { cha
         </GuardedIcon>
       </span>
     </li>
+  );
+}
+
+/** The text of a note, in which colleagues are called by their names. */
+function NoteText({ text }: { readonly text: string }) {
+  const { user } = useSession();
+  const people = useAssignable();
+  const parts = splitMentions(
+    text,
+    [user, ...people].map(({ username }) => username),
+  );
+  return (
+    <Text component="span" size="sm" className="foreign-text" dir="auto" display="block">
+      {parts.map((part, at) =>
+        part.username === undefined ? (
+          part.text
+        ) : (
+          <mark key={at} className={classes.mention} data-me={part.username === user.username || undefined}>
+            @{callName(people.find(({ username }) => username === part.username) ?? user)}
+          </mark>
+        ),
+      )}
+    </Text>
   );
 }
 

@@ -15,6 +15,7 @@ import { Plus, X } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { GuardedButton } from '../ui/actions.tsx';
+import { Muted } from '../ui/parts.tsx';
 import { ownZone, TimeZoneField } from '../ui/time-zone.tsx';
 import { fromRows, type HoursRow, RULES_NEED, type Settings, saveSettings, settingsQuery, toRows } from './drafts.tsx';
 
@@ -77,11 +78,7 @@ export function RulesForm({ settings }: { readonly settings: Settings }) {
           <Text size="sm" fw={500}>
             {t('rules.hours')}
           </Text>
-          {hours.length === 0 && (
-            <Text size="sm" c="dimmed">
-              {t('rules.always')}
-            </Text>
-          )}
+          {hours.length === 0 && <Muted>{t('rules.always')}</Muted>}
           {hours.map((row, at) => (
             <HoursLine
               key={at}

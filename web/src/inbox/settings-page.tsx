@@ -1,15 +1,15 @@
 import { Group, NativeSelect, Stack, Text, Textarea, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { Pencil, Trash2 } from 'lucide-react';
+import { Trash2 } from 'lucide-react';
 import { Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { lazyPart } from '../api/load.ts';
 import { api, ok } from '../api/send.ts';
-import { AddButton, DeleteIcon, GuardedIcon } from '../ui/actions.tsx';
+import { AddButton, DeleteIcon, EditIcon, GuardedIcon } from '../ui/actions.tsx';
 import { openDialog } from '../ui/dialog.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
-import { ErrorState, PageFrame, Section, TableSkeleton } from '../ui/parts.tsx';
+import { ErrorState, Muted, PageFrame, Section, TableSkeleton } from '../ui/parts.tsx';
 import { type CannedAnswer, cannedQuery, INBOX, type Label, labelsQuery, NEED } from './conversation.ts';
 import { LabelBadge, settingsQuery } from './drafts.tsx';
 import classes from './inbox.module.css';
@@ -33,11 +33,7 @@ function CannedSection() {
         </AddButton>
       }
     >
-      {!isPending && data.length === 0 && (
-        <Text size="sm" c="dimmed">
-          {t('canned.none')}
-        </Text>
-      )}
+      {!isPending && data.length === 0 && <Muted>{t('canned.none')}</Muted>}
       <ul className={classes.rows}>
         {data.map((answer) => (
           <li key={answer.id} className={classes.settingRow}>
@@ -50,13 +46,11 @@ function CannedSection() {
               </Text>
             </Stack>
             <Group gap={4} wrap="nowrap">
-              <GuardedIcon
+              <EditIcon
                 need={NEED}
                 label={t('canned.change', { shortcut: answer.shortcut })}
-                onClick={() => openDialog(<CannedDialog answer={answer} />)}
-              >
-                <Pencil size={16} />
-              </GuardedIcon>
+                dialog={<CannedDialog answer={answer} />}
+              />
               <GuardedIcon
                 need={NEED}
                 label={t('canned.delete', { shortcut: answer.shortcut })}
@@ -133,23 +127,13 @@ function LabelsSection() {
         </AddButton>
       }
     >
-      {!isPending && data.length === 0 && (
-        <Text size="sm" c="dimmed">
-          {t('label.none')}
-        </Text>
-      )}
+      {!isPending && data.length === 0 && <Muted>{t('label.none')}</Muted>}
       <ul className={classes.rows}>
         {data.map((label) => (
           <li key={label.id} className={classes.settingRow}>
             <LabelBadge label={label} />
             <Group gap={4} wrap="nowrap">
-              <GuardedIcon
-                need={NEED}
-                label={t('label.change', label)}
-                onClick={() => openDialog(<LabelDialog label={label} />)}
-              >
-                <Pencil size={16} />
-              </GuardedIcon>
+              <EditIcon need={NEED} label={t('label.change', label)} dialog={<LabelDialog label={label} />} />
               <DeleteIcon
                 need={NEED}
                 label={t('label.delete', label)}

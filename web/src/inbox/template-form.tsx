@@ -6,7 +6,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/send.ts';
 import { MessageText } from '../ui/message.tsx';
-import { EmptyState, ErrorState, TableSkeleton } from '../ui/parts.tsx';
+import { EmptyState, ErrorState, Muted, TableSkeleton } from '../ui/parts.tsx';
 import { fillPlaceholders } from '../ui/values.tsx';
 import { Problem, type Reply, useReply } from './answer-form.tsx';
 import classes from './inbox.module.css';
@@ -103,11 +103,7 @@ function Values({
         <Preview template={template} values={values} />
         {reply.error !== null && <Problem error={reply.error} />}
         <Group justify="flex-end">
-          {because !== undefined && (
-            <Text size="sm" c="dimmed">
-              {because}
-            </Text>
-          )}
+          {because !== undefined && <Muted>{because}</Muted>}
           <Button
             type="submit"
             rightSection={<Send size={16} />}

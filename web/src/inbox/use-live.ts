@@ -23,9 +23,10 @@ type LiveStatus = {
 
 /**
  * Keeps the cached inbox up to date with the server. The stream URL names the account, so that an operator who
- * switches accounts gets a new stream. `onArrived` is called for each inbound message.
+ * switches accounts gets a new stream. `onArrived` is called for each inbound message, `onNote`
+ * with each event about a note.
  */
-export function useLive(onArrived: (message: LiveMessage) => void): StreamState {
+export function useLive(onArrived: (message: LiveMessage) => void, onNote: (data: unknown) => void): StreamState {
   const queries = useQueryClient();
   const { account } = useSession();
   const refreshLists = useThrottledCallback(() => {
@@ -40,8 +41,10 @@ export function useLive(onArrived: (message: LiveMessage) => void): StreamState 
       if (data.direction === 'INBOUND') onArrived(data);
     } else if (event === 'status' && isStatus(data))
       changeThread(queries, data.chatId, (thread) => withStatus(thread, data.messageId, data.deliveryStatus));
-    else if (event === 'note' && isChat(data)) void refresh(queries, ['inbox', 'notes', data.chatId]);
-    else if (event === 'presence' && isPresence(data)) storePresence(queries, data);
+    else if (event === 'note' && isChat(data)) {
+      void refresh(queries, ['inbox', 'notes', data.chatId]);
+      onNote(data);
+    } else if (event === 'presence' && isPresence(data)) storePresence(queries, data);
     else if (event === 'conversation' && isConversation(data)) {
       updateCachedConversation(queries, data);
       refreshLists();

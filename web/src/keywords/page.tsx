@@ -1,10 +1,10 @@
 import { NativeSelect, Stack, Text, Textarea, TextInput } from '@mantine/core';
-import { MessageCircleReply, Pencil } from 'lucide-react';
+import { MessageCircleReply } from 'lucide-react';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/send.ts';
 import type { Need } from '../api/session.ts';
-import { AddButton, DeleteIcon, GuardedIcon } from '../ui/actions.tsx';
+import { AddButton, DeleteIcon, EditIcon } from '../ui/actions.tsx';
 import { type Column, DataTable, useListQuery } from '../ui/data-table.tsx';
 import { openDialog, questionTexts } from '../ui/dialog.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
@@ -133,13 +133,7 @@ function RuleActions({ rule }: { readonly rule: Rule }) {
   const { id, keyword } = rule;
   return (
     <>
-      <GuardedIcon
-        need={NEED}
-        label={t('change.label', { keyword })}
-        onClick={() => openDialog(<RuleDialog rule={rule} />)}
-      >
-        <Pencil size={16} />
-      </GuardedIcon>
+      <EditIcon need={NEED} label={t('change.label', { keyword })} dialog={<RuleDialog rule={rule} />} />
       <DeleteIcon
         need={NEED}
         label={t('delete.label', { keyword })}

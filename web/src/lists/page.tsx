@@ -1,10 +1,10 @@
 import { Checkbox, Group, Stack, Text, Textarea, TextInput } from '@mantine/core';
-import { ListChecks, Pencil, SearchX } from 'lucide-react';
+import { ListChecks, SearchX } from 'lucide-react';
 import { type ReactNode, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/send.ts';
 import type { Need } from '../api/session.ts';
-import { AddButton, DeleteIcon, GuardedIcon } from '../ui/actions.tsx';
+import { AddButton, DeleteIcon, EditIcon } from '../ui/actions.tsx';
 import { type Column, DataTable, useListQuery } from '../ui/data-table.tsx';
 import { openDialog, questionTexts } from '../ui/dialog.tsx';
 import { ChoiceFilter, FilterBar, SearchField } from '../ui/filter-bar.tsx';
@@ -94,14 +94,7 @@ function Actions({ list }: { readonly list: List }) {
   const reason = list.deletedAt !== null && t('isDeleted');
   return (
     <>
-      <GuardedIcon
-        need={NEED}
-        reason={reason}
-        label={t('edit', { name })}
-        onClick={() => openDialog(<ListDialog list={list} />)}
-      >
-        <Pencil size={16} />
-      </GuardedIcon>
+      <EditIcon need={NEED} reason={reason} label={t('edit', { name })} dialog={<ListDialog list={list} />} />
       <DeleteIcon
         need={NEED}
         reason={reason}

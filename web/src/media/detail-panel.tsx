@@ -8,7 +8,7 @@ import { CopyButton, GuardedButton } from '../ui/actions.tsx';
 import { confirm, questionTexts, SidePanel } from '../ui/dialog.tsx';
 import { useFormat } from '../ui/format.ts';
 import { MessageText } from '../ui/message.tsx';
-import { ErrorState, TableSkeleton, useLast } from '../ui/parts.tsx';
+import { ErrorState, Muted, TableSkeleton, useLast } from '../ui/parts.tsx';
 import { Bytes, ChannelBadge, DateTime, Duration, Facts } from '../ui/values.tsx';
 import classes from './media.module.css';
 
@@ -61,9 +61,7 @@ function Detail({ media, onDeleted }: { readonly media: Media; readonly onDelete
       <Title order={3} size="h5">
         {t('link.title')}
       </Title>
-      <Text size="sm" c="dimmed">
-        {t('link.text')}
-      </Text>
+      <Muted>{t('link.text')}</Muted>
       <Group gap="xs">
         <CopyButton text={media.url} label={t('link.copy')} />
         <Button

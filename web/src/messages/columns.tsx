@@ -1,12 +1,14 @@
 import { Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSession } from '../api/session.ts';
 import type { Column } from '../ui/data-table.tsx';
 import { confirm } from '../ui/dialog.tsx';
 import { TextLink } from '../ui/parts.tsx';
-import { ChannelBadge, DateTime, MessageStatus, Money, MsisdnText, Num } from '../ui/values.tsx';
-import { cancelMessage, type Message } from './message.ts';
+import { ChannelBadge, DateTime, MessageStatus, MsisdnText } from '../ui/values.tsx';
+import { moneyColumn, numberColumn } from '../ui/columns.tsx';
+import { campaignNameQuery, cancelMessage, type Message } from './message.ts';
 
 /** The status to show. READ is not stored as a status but derived from `readAt`. */
 export const shownStatus = ({ deliveryStatus, readAt }: Pick<Message, 'deliveryStatus' | 'readAt'>): string =>
@@ -43,20 +45,8 @@ export function useMessageColumns(): readonly Column<Message>[] {
         hidden: true,
         cell: ({ customerMessageId }) => customerMessageId ?? '–',
       },
-      {
-        id: 'parts',
-        header: t('column.parts'),
-        align: 'right',
-        phone: 'none',
-        cell: ({ parts }) => <Num value={parts} />,
-      },
-      {
-        id: 'price',
-        header: t('column.price'),
-        align: 'right',
-        phone: 'none',
-        cell: ({ price }) => <Money amount={price} currency={currency} isPrice />,
-      },
+      numberColumn('parts', t('column.parts'), { phone: 'none' }),
+      moneyColumn('price', t('column.price'), currency, { phone: 'none', isPrice: true }),
       { id: 'acceptedAt', header: t('column.acceptedAt'), cell: ({ acceptedAt }) => <DateTime value={acceptedAt} /> },
     ],
     [t, currency],
@@ -66,12 +56,23 @@ export function useMessageColumns(): readonly Column<Message>[] {
 /** The text in one line; of a campaign without a text of its own, a link to the campaign. */
 function Excerpt({ message: { text, campaignId } }: { readonly message: Message }) {
   const { t } = useTranslation('messages');
-  if (text === '' && campaignId !== null)
-    return <TextLink to={`/campaigns/${campaignId}`}>{t('one.campaign', { id: campaignId })}</TextLink>;
+  if (text === '' && campaignId !== null) return <CampaignLink id={campaignId} />;
   return (
-    <Text size="sm" truncate maw="clamp(160px, 26vw, 420px)" dir="auto" {...(text === '' && { c: 'dimmed' })}>
+    <Text size="sm" truncate maw="clamp(120px, 20vw, 420px)" dir="auto" {...(text === '' && { c: 'dimmed' })}>
       {text === '' ? t('noText') : text.replaceAll(/\s+/g, ' ')}
     </Text>
+  );
+}
+
+/** A link to a campaign by its name; by its ID for users who may not see campaigns, and once it has been deleted. */
+export function CampaignLink({ id }: { readonly id: number }) {
+  const { t } = useTranslation('messages');
+  const may = useSession().may({ scope: 'campaigns' });
+  const { data: name = t('one.campaign', { id }) } = useQuery({ ...campaignNameQuery(id), enabled: may });
+  return (
+    <TextLink to={`/campaigns/${id}`}>
+      <bdi>{name}</bdi>
+    </TextLink>
   );
 }
 

@@ -21,7 +21,7 @@ import {
 } from '../ui/parts.tsx';
 import { ChannelBadge, DateTime, type Fact, Facts, MessageStatus, Money, Num, type Tone } from '../ui/values.tsx';
 import { adviceOf } from '../ui/advice.ts';
-import { shownStatus, useCancel } from './columns.tsx';
+import { CampaignLink, shownStatus, useCancel } from './columns.tsx';
 import { contactQuery, isPending, type Message, messageQuery, type TimelineEvent, timelineQuery } from './message.ts';
 import classes from './timeline-list.module.css';
 
@@ -289,13 +289,13 @@ function useContentFacts({
   const { parts, price } = rest;
   const { t } = useTranslation('messages');
   const { currency } = useSession().account;
-  const campaign = campaignId !== null && (
-    <TextLink to={`/campaigns/${campaignId}`}>{t('one.campaign', { id: campaignId })}</TextLink>
-  );
   return [
     { label: t('column.channel'), value: <ChannelBadge channel={channel} /> },
     { label: t('column.sender'), value: sender === '' ? '–' : sender },
-    { label: t('column.source'), value: campaign || t(simulation ? 'simulated' : `source.${source}`) },
+    {
+      label: t('column.source'),
+      value: campaignId === null ? t(simulation ? 'simulated' : `source.${source}`) : <CampaignLink id={campaignId} />,
+    },
     ...(purpose === null ? [] : [{ label: t('ui:purpose.label'), value: t(`ui:purpose.${purpose}`) }]),
     { label: t('column.parts'), value: <Num value={parts} /> },
     { label: t('column.price'), value: <Money amount={price} currency={currency} /> },

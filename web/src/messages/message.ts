@@ -105,6 +105,16 @@ export const contactQuery = (number: string) =>
     },
   });
 
+/** The name of a campaign. */
+export const campaignNameQuery = (id: number) =>
+  queryOptions({
+    queryKey: ['campaign', id, 'name'],
+    queryFn: async ({ signal }) =>
+      (await ok(api.GET('/api/partner-gateway/v1/campaigns/{id}', { params: { path: { id } }, signal }))).name,
+    staleTime: Number.POSITIVE_INFINITY,
+    retry: false,
+  });
+
 export const cancelMessage = (messageId: string) =>
   ok(api.DELETE('/api/partner-gateway/v1/messages/{messageId}', { params: { path: { messageId } } }));
 

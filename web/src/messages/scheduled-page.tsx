@@ -6,6 +6,7 @@ import { toIso } from '../api/data.ts';
 import { api, ok } from '../api/send.ts';
 import { useSession } from '../api/session.ts';
 import { GuardedIcon } from '../ui/actions.tsx';
+import { moneyColumn } from '../ui/columns.tsx';
 import { momentValue } from '../ui/date-text.ts';
 import { type Column, DataTable, useListQuery } from '../ui/data-table.tsx';
 import { openDialog } from '../ui/dialog.tsx';
@@ -15,7 +16,7 @@ import { MessageText } from '../ui/message.tsx';
 import { ButtonLink, EmptyState, PageFrame, TextLink } from '../ui/parts.tsx';
 import { ownZone } from '../ui/time-zone.tsx';
 import { choice, listFields, useUrlState } from '../ui/url-state.ts';
-import { ChannelBadge, DateTime, Money, MsisdnText } from '../ui/values.tsx';
+import { ChannelBadge, DateTime, MsisdnText } from '../ui/values.tsx';
 import { useCancel } from './columns.tsx';
 import { CHANNELS } from './message.ts';
 
@@ -134,13 +135,7 @@ function useScheduledColumns(): readonly Column<Scheduled>[] {
         hidden: true,
         cell: ({ customerMessageId }) => customerMessageId ?? '–',
       },
-      {
-        id: 'price',
-        header: t('column.price'),
-        align: 'right',
-        phone: 'none',
-        cell: ({ price }) => <Money amount={price} currency={currency} />,
-      },
+      moneyColumn('price', t('column.price'), currency, { phone: 'none' }),
       {
         id: 'acceptedDate',
         header: t('column.acceptedAt'),

@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import type { Column } from '../ui/data-table.tsx';
 import { Hint } from '../ui/hint.tsx';
 import { Channels, DateTime, Money, Num, Percent, StatusBadge } from '../ui/values.tsx';
+import { numberColumn } from '../ui/columns.tsx';
 import type { Account, Status } from './account.tsx';
 import { AccountLink } from './shared.tsx';
 
@@ -47,20 +48,8 @@ export function useAccountColumns(): readonly Column<Account>[] {
         hidden: true,
         cell: ({ last24h, currency }) => <Money amount={last24h.cost} currency={currency} />,
       },
-      {
-        id: 'contacts',
-        header: t('account.contacts'),
-        align: 'right',
-        hidden: true,
-        cell: ({ contacts }) => <Num value={contacts} />,
-      },
-      {
-        id: 'users',
-        header: t('account.people'),
-        align: 'right',
-        hidden: true,
-        cell: ({ users }) => <Num value={users} />,
-      },
+      numberColumn('contacts', t('account.contacts'), { hidden: true }),
+      numberColumn('users', t('account.people'), { hidden: true }),
       {
         id: 'createdAt',
         header: t('account.createdAt'),

@@ -19,11 +19,12 @@ import { lazyPart } from '../api/load.ts';
 import { api, ok } from '../api/send.ts';
 import { useSession } from '../api/session.ts';
 import { GuardedButton } from '../ui/actions.tsx';
+import { moneyColumn } from '../ui/columns.tsx';
 import { type Column, DataTable, useListQuery } from '../ui/data-table.tsx';
 import { confirm, openDialog, questionTexts } from '../ui/dialog.tsx';
 import { ChoiceFilter } from '../ui/filter-bar.tsx';
 import { useFormat } from '../ui/format.ts';
-import { EmptyState, ErrorState, PageFrame, Section, TableSkeleton } from '../ui/parts.tsx';
+import { EmptyState, ErrorState, Muted, PageFrame, Section, TableSkeleton } from '../ui/parts.tsx';
 import { choice, listFields, useUrlState } from '../ui/url-state.ts';
 import { DateTime, Facts, Money, Num, Percent, Stat, StatusBadge } from '../ui/values.tsx';
 import {
@@ -96,12 +97,7 @@ function useLedgerColumns(currency: string): readonly Column<LedgerEntry>[] {
         align: 'right',
         cell: ({ messages }) => <Num value={messages === 0 ? null : messages} />,
       },
-      {
-        id: 'amount',
-        header: t('ledger.amount'),
-        align: 'right',
-        cell: ({ amount }) => <Money amount={amount} currency={currency} />,
-      },
+      moneyColumn('amount', t('ledger.amount'), currency),
       {
         id: 'reference',
         header: t('ledger.reference'),
@@ -213,9 +209,7 @@ function None() {
   const { t } = useTranslation('operator');
   return (
     <Section title={t('webhook.title')}>
-      <Text size="sm" c="dimmed">
-        {t('webhook.none')}
-      </Text>
+      <Muted>{t('webhook.none')}</Muted>
     </Section>
   );
 }

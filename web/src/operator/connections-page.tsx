@@ -6,6 +6,7 @@ import { type Column, DataTable, useListQuery } from '../ui/data-table.tsx';
 import { ButtonLink, EmptyState, PageFrame } from '../ui/parts.tsx';
 import { listFields, useUrlState } from '../ui/url-state.ts';
 import { ChannelBadge, DateTime, Duration, Num } from '../ui/values.tsx';
+import { numberColumn } from '../ui/columns.tsx';
 import { type Connection, ConnectionState, Links, listConnections, Rate, WindowUse } from './connection-choice.tsx';
 import { ConnectionLink, REFRESH_MS } from './shared.tsx';
 
@@ -47,13 +48,7 @@ function useConnectionColumns(): readonly Column<Connection>[] {
         cell: ({ lastHour }) => <Num value={lastHour.refused} />,
       },
       { id: 'queued', header: t('waiting'), align: 'right', cell: (connection) => <Waiting connection={connection} /> },
-      {
-        id: 'unknowns',
-        header: t('connection.unknowns'),
-        align: 'right',
-        hidden: true,
-        cell: ({ unknowns }) => <Num value={unknowns} />,
-      },
+      numberColumn('unknowns', t('connection.unknowns'), { hidden: true }),
       {
         id: 'createdAt',
         header: t('connection.createdAt'),

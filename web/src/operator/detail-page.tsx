@@ -9,7 +9,7 @@ import { api, ok } from '../api/send.ts';
 import { GuardedButton } from '../ui/actions.tsx';
 import { confirm, openDialog, questionTexts } from '../ui/dialog.tsx';
 import { useFormat } from '../ui/format.ts';
-import { ErrorState, PageFrame, Section, TableSkeleton, TextLink } from '../ui/parts.tsx';
+import { ErrorState, Muted, PageFrame, Section, TableSkeleton, TextLink } from '../ui/parts.tsx';
 import { ChannelBadge, Facts } from '../ui/values.tsx';
 import {
   type Connection,
@@ -402,9 +402,7 @@ function EditDialog({ connection, kind }: EditProps) {
     >
       {(form) => (
         <>
-          <Text size="sm" c="dimmed">
-            {t('connection.edit.text')}
-          </Text>
+          <Muted>{t('connection.edit.text')}</Muted>
           <LinkFields form={form} kind={kind} isKept />
         </>
       )}

@@ -5,11 +5,12 @@ import { Children, type ReactNode, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/send.ts';
 import { GuardedButton } from '../ui/actions.tsx';
+import { numberColumn } from '../ui/columns.tsx';
 import { type Column, DataTable } from '../ui/data-table.tsx';
 import { useFormat } from '../ui/format.ts';
 import { EmptyState, ErrorState, PageFrame, TableSkeleton } from '../ui/parts.tsx';
 import { choice, listFields, text, useUrlState, whole } from '../ui/url-state.ts';
-import { DateTime, Num, Percent, StatusBadge } from '../ui/values.tsx';
+import { DateTime, Percent, StatusBadge } from '../ui/values.tsx';
 import { type SmallColumn, SmallTable } from '../ui/small-table.tsx';
 import { ConnectionFilterBar } from './connection-choice.tsx';
 import classes from './lines.module.css';
@@ -69,26 +70,16 @@ function useHourColumns(): readonly Column<Hour>[] {
         cell: ({ hour }) => <DateTime value={hour} show="exact" />,
       },
       { id: 'connection', header: t('connection.one'), cell: ({ connection }) => <ConnectionLink name={connection} /> },
-      {
-        id: 'submitted',
-        header: t('receipts.submitted'),
-        align: 'right',
-        cell: ({ submitted }) => <Num value={submitted} />,
-      },
-      { id: 'final', header: t('receipts.final'), align: 'right', cell: ({ final }) => <Num value={final} /> },
+      numberColumn('submitted', t('receipts.submitted')),
+      numberColumn('final', t('receipts.final')),
       {
         id: 'share',
         header: t('receipts.share'),
         align: 'right',
         cell: ({ finalPercent }) => <Percent share={finalPercent / 100} />,
       },
-      { id: 'open', header: t('receipts.open'), align: 'right', cell: ({ open }) => <Num value={open} /> },
-      {
-        id: 'unmatched',
-        header: t('receipts.unmatched'),
-        align: 'right',
-        cell: ({ unmatched }) => <Num value={unmatched} />,
-      },
+      numberColumn('open', t('receipts.open')),
+      numberColumn('unmatched', t('receipts.unmatched')),
     ],
     [t],
   );

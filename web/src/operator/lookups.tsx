@@ -1,4 +1,4 @@
-import { Alert, Checkbox, Group, NumberInput, PasswordInput, Select, Text, TextInput } from '@mantine/core';
+import { Alert, Checkbox, Group, NumberInput, PasswordInput, Select, TextInput } from '@mantine/core';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { FlaskConical } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
@@ -8,7 +8,7 @@ import { AddButton, DeleteIcon, GuardedIcon } from '../ui/actions.tsx';
 import { openDialog, questionTexts } from '../ui/dialog.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
-import { ErrorState, Section } from '../ui/parts.tsx';
+import { ErrorState, Muted, Section } from '../ui/parts.tsx';
 import { SmallTable } from '../ui/small-table.tsx';
 import { OPERATOR } from './shared.tsx';
 
@@ -108,12 +108,7 @@ function LookupTable({ lookups }: { readonly lookups: readonly Lookup[] }) {
   const { t } = useTranslation('operator');
   const format = useFormat();
   const { currency } = useSession().account;
-  if (lookups.length === 0)
-    return (
-      <Text size="sm" c="dimmed">
-        {t('lookup.none')}
-      </Text>
-    );
+  if (lookups.length === 0) return <Muted>{t('lookup.none')}</Muted>;
   return (
     <SmallTable
       label={t('lookup.title')}

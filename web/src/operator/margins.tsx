@@ -1,13 +1,14 @@
-import { Alert, List, SegmentedControl, Stack, Text } from '@mantine/core';
+import { Alert, List, SegmentedControl, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/send.ts';
 import { useSession } from '../api/session.ts';
 import { useFormat } from '../ui/format.ts';
-import { ErrorState, Section } from '../ui/parts.tsx';
+import { ErrorState, Muted, Section } from '../ui/parts.tsx';
 import { choice, useUrlState } from '../ui/url-state.ts';
-import { Money, Num } from '../ui/values.tsx';
+import { Num } from '../ui/values.tsx';
 import { type SmallColumn, SmallTable } from '../ui/small-table.tsx';
+import { moneyColumn, numberColumn } from '../ui/columns.tsx';
 import { Prefix } from './shared.tsx';
 
 const MARGINS = '/api/operator/v1/margins';
@@ -77,11 +78,7 @@ function Billing() {
   return (
     <Section title={t('billing.title')} description={t('billing.description')}>
       {error && <ErrorState error={error} />}
-      {data?.data.length === 0 && (
-        <Text size="sm" c="dimmed">
-          {t('billing.none')}
-        </Text>
-      )}
+      {data?.data.length === 0 && <Muted>{t('billing.none')}</Muted>}
       {data && data.data.length > 0 && (
         <SmallTable
           label={t('billing.title')}
@@ -99,34 +96,13 @@ type Row = Margins['data'][number];
 function Table({ by, margins: { total, data } }: { readonly by: Grouping; readonly margins: Margins }) {
   const { t } = useTranslation('operator');
   const { currency } = useSession().account;
-  if (data.length === 0)
-    return (
-      <Text size="sm" c="dimmed">
-        {t('margin.none')}
-      </Text>
-    );
+  if (data.length === 0) return <Muted>{t('margin.none')}</Muted>;
   const columns: readonly SmallColumn<Row>[] = [
     { id: 'name', header: t(`margin.grouping.${by}`), cell: ({ name }) => <Name by={by} name={name} /> },
-    { id: 'units', header: t('margin.units'), align: 'right', cell: ({ units }) => <Num value={units} /> },
-    {
-      id: 'earned',
-      header: t('margin.earned'),
-      align: 'right',
-      cell: ({ earned }) => <Money amount={earned} currency={currency} />,
-    },
-    {
-      id: 'cost',
-      header: t('margin.cost'),
-      align: 'right',
-      phone: 'none',
-      cell: ({ cost }) => <Money amount={cost} currency={currency} />,
-    },
-    {
-      id: 'margin',
-      header: t('margin.margin'),
-      align: 'right',
-      cell: ({ margin }) => <Money amount={margin} currency={currency} />,
-    },
+    numberColumn('units', t('margin.units')),
+    moneyColumn('earned', t('margin.earned'), currency),
+    moneyColumn('cost', t('margin.cost'), currency, { phone: 'none' }),
+    moneyColumn('margin', t('margin.margin'), currency),
   ];
   return (
     <>

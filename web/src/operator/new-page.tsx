@@ -7,7 +7,7 @@ import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/send.ts';
 import { GuardedButton, SecretOnce } from '../ui/actions.tsx';
-import { ButtonLink, ErrorState, PageFrame, Section, TableSkeleton } from '../ui/parts.tsx';
+import { ButtonLink, ErrorState, Muted, PageFrame, Section, TableSkeleton } from '../ui/parts.tsx';
 import { Steps } from '../ui/stepper.tsx';
 import { choice, text, useUrlState } from '../ui/url-state.ts';
 import { Facts } from '../ui/values.tsx';
@@ -247,9 +247,7 @@ function KindChoice({ kinds, kind, onChange }: KindChoiceProps) {
           <Radio.Card key={each} value={each} p="md" className={classes.card}>
             <Stack gap={6}>
               <Text fw={500}>{t(`kind.${each}.name`)}</Text>
-              <Text size="sm" c="dimmed">
-                {t(`kind.${each}.about`)}
-              </Text>
+              <Muted>{t(`kind.${each}.about`)}</Muted>
               <Text size="xs" c="dimmed">
                 {t(`kind.${each}.needs`)}
               </Text>

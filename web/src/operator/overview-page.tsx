@@ -6,10 +6,11 @@ import { useTranslation } from 'react-i18next';
 import { lazyPart } from '../api/load.ts';
 import { api, ok } from '../api/send.ts';
 import { GuardedButton } from '../ui/actions.tsx';
+import { numberColumn } from '../ui/columns.tsx';
 import { openDialog } from '../ui/dialog.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
-import { ButtonLink, ErrorState, PageFrame, Section, TableSkeleton, TextLink } from '../ui/parts.tsx';
+import { ButtonLink, ErrorState, Muted, PageFrame, Section, TableSkeleton, TextLink } from '../ui/parts.tsx';
 import { ChannelBadge, DateTime, Duration, Num, Percent, Stat, StatusBadge, type Tone } from '../ui/values.tsx';
 import { type SmallColumn, SmallTable } from '../ui/small-table.tsx';
 import { shareOf } from './accounts-columns.tsx';
@@ -183,7 +184,7 @@ function useColumns(): readonly SmallColumn<Row>[] {
       phone: 'none',
       cell: ({ lastHour }) => <Num value={lastHour.refused} />,
     },
-    { id: 'queued', header: t('waiting'), align: 'right', cell: ({ queued }) => <Num value={queued} /> },
+    numberColumn('queued', t('waiting')),
     {
       id: 'oldest',
       header: t('queue.age'),
@@ -294,14 +295,12 @@ function Top({ top }: Pick<Overview, 'top'>) {
       header: t('account.word'),
       cell: ({ accountId, account }) => <AccountLink id={accountId} name={account} />,
     },
-    { id: 'sent', header: t('overview.sent'), align: 'right', cell: ({ sent }) => <Num value={sent} /> },
+    numberColumn('sent', t('overview.sent')),
   ];
   return (
     <Section title={t('overview.top')}>
       {top.length === 0 ? (
-        <Text size="sm" c="dimmed">
-          {t('overview.noTop')}
-        </Text>
+        <Muted>{t('overview.noTop')}</Muted>
       ) : (
         <SmallTable
           label={t('overview.top')}
@@ -321,21 +320,15 @@ function ChannelFigures({ channels }: Pick<Overview, 'channels'>) {
   const { t } = useTranslation('operator');
   const columns: readonly SmallColumn<ChannelRow>[] = [
     { id: 'channel', header: t('channel'), cell: ({ channel }) => <ChannelBadge channel={channel} /> },
-    { id: 'sent', header: t('overview.sent'), align: 'right', cell: ({ sent }) => <Num value={sent} /> },
+    numberColumn('sent', t('overview.sent')),
     {
       id: 'delivered',
       header: t('overview.delivered'),
       align: 'right',
       cell: (row) => <Percent share={shareOf(row)} />,
     },
-    {
-      id: 'read',
-      header: t('overview.read'),
-      align: 'right',
-      phone: 'none',
-      cell: ({ read }) => <Num value={read} />,
-    },
-    { id: 'failed', header: t('overview.failed'), align: 'right', cell: ({ failed }) => <Num value={failed} /> },
+    numberColumn('read', t('overview.read'), { phone: 'none' }),
+    numberColumn('failed', t('overview.failed')),
   ];
   return (
     <Section title={t('overview.channels')}>

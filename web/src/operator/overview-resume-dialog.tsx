@@ -4,8 +4,9 @@ import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/send.ts';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { ErrorState, TableSkeleton } from '../ui/parts.tsx';
-import { DateTime, Num } from '../ui/values.tsx';
+import { DateTime } from '../ui/values.tsx';
 import { SmallTable } from '../ui/small-table.tsx';
+import { numberColumn } from '../ui/columns.tsx';
 import {} from './shared.tsx';
 
 const FENCE = '/api/operator/v1/fence';
@@ -73,14 +74,8 @@ function Queued({ queued }: { readonly queued: readonly Row[] }) {
       rowId={({ accountId }) => String(accountId)}
       columns={[
         { id: 'account', header: t('account.word'), cell: ({ account }) => <bdi>{account}</bdi> },
-        { id: 'messages', header: t('messages'), align: 'right', cell: ({ messages }) => <Num value={messages} /> },
-        {
-          id: 'scheduled',
-          header: t('queue.scheduled'),
-          align: 'right',
-          phone: 'none',
-          cell: ({ scheduled }) => <Num value={scheduled} />,
-        },
+        numberColumn('messages', t('messages')),
+        numberColumn('scheduled', t('queue.scheduled'), { phone: 'none' }),
         {
           id: 'oldest',
           header: t('fence.resume.oldest'),

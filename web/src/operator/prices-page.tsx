@@ -22,7 +22,7 @@ import { openDialog, questionTexts } from '../ui/dialog.tsx';
 import { ChoiceFilter, FilterBar, SearchField } from '../ui/filter-bar.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
-import { EmptyState, ErrorState, PageFrame, Section } from '../ui/parts.tsx';
+import { EmptyState, ErrorState, Muted, PageFrame, Section } from '../ui/parts.tsx';
 import { choice, listFields, text, useUrlState, whole } from '../ui/url-state.ts';
 import { ChannelBadge } from '../ui/values.tsx';
 import { CHANNELS } from './account.tsx';
@@ -337,11 +337,7 @@ function From({ at }: { readonly at: string | null }) {
 
 function Per({ perPart }: Pick<Price, 'perPart'>) {
   const { t } = useTranslation('operator');
-  return (
-    <Text size="sm" c="dimmed">
-      {t(perPart ? 'price.perPart' : 'price.perMessage')}
-    </Text>
-  );
+  return <Muted>{t(perPart ? 'price.perPart' : 'price.perMessage')}</Muted>;
 }
 
 /** Switch for refunding undelivered messages. */

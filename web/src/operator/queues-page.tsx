@@ -5,6 +5,7 @@ import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/send.ts';
 import { GuardedButton } from '../ui/actions.tsx';
+import { numberColumn } from '../ui/columns.tsx';
 import { type Column, DataTable, useListQuery } from '../ui/data-table.tsx';
 import { confirm, questionTexts } from '../ui/dialog.tsx';
 import { useFormat } from '../ui/format.ts';
@@ -104,35 +105,18 @@ function useDepthColumns(): readonly Column<Depth>[] {
         cell: ({ accountId, account }) => <AccountLink id={accountId} name={account} />,
       },
       { id: 'connection', header: t('connection.one'), cell: ({ connection }) => <ConnectionLink name={connection} /> },
-      { id: 'priority', header: t('queue.priority'), align: 'right', cell: ({ priority }) => <Num value={priority} /> },
-      { id: 'waiting', header: t('queue.due'), align: 'right', cell: ({ waiting }) => <Num value={waiting} /> },
+      numberColumn('priority', t('queue.priority')),
+      numberColumn('waiting', t('queue.due')),
       {
         id: 'oldest',
         header: t('queue.age'),
         align: 'right',
         cell: ({ oldestSeconds }) => <Duration seconds={oldestSeconds} />,
       },
-      { id: 'inFlight', header: t('queue.inFlight'), align: 'right', cell: ({ inFlight }) => <Num value={inFlight} /> },
-      {
-        id: 'scheduled',
-        header: t('queue.scheduled'),
-        align: 'right',
-        cell: ({ scheduled }) => <Num value={scheduled} />,
-      },
-      {
-        id: 'missed',
-        header: t('queue.missed'),
-        align: 'right',
-        hidden: true,
-        cell: ({ missed }) => <Num value={missed} />,
-      },
-      {
-        id: 'parked',
-        header: t('queue.held'),
-        align: 'right',
-        hidden: true,
-        cell: ({ parked }) => <Num value={parked} />,
-      },
+      numberColumn('inFlight', t('queue.inFlight')),
+      numberColumn('scheduled', t('queue.scheduled')),
+      numberColumn('missed', t('queue.missed'), { hidden: true }),
+      numberColumn('parked', t('queue.held'), { hidden: true }),
     ],
     [t],
   );
@@ -275,7 +259,7 @@ function Pipelines({ queues }: { readonly queues: Queues | undefined }) {
   const serverText = useServerText();
   const columns: readonly SmallColumn<Pipeline>[] = [
     { id: 'name', header: t('pipeline.work'), cell: ({ name }) => serverText(`pipeline.name.${name}`, name) },
-    { id: 'waiting', header: t('pipeline.due'), align: 'right', cell: ({ waiting }) => <Num value={waiting} /> },
+    numberColumn('waiting', t('pipeline.due')),
     {
       id: 'oldest',
       header: t('queue.age'),

@@ -1,4 +1,4 @@
-import { NumberInput, Radio, Stack, Text } from '@mantine/core';
+import { NumberInput, Radio, Stack } from '@mantine/core';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/send.ts';
@@ -6,7 +6,7 @@ import { AddButton, DeleteIcon } from '../ui/actions.tsx';
 import { openDialog, questionTexts } from '../ui/dialog.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
-import { ErrorState, Section } from '../ui/parts.tsx';
+import { ErrorState, Muted, Section } from '../ui/parts.tsx';
 import { SmallTable } from '../ui/small-table.tsx';
 import { digitsOf, OPERATOR, Prefix, PrefixInput } from './shared.tsx';
 
@@ -109,12 +109,7 @@ function AddDialog() {
 
 function PolicyTable({ policies }: { readonly policies: readonly Policy[] }) {
   const { t } = useTranslation('operator');
-  if (policies.length === 0)
-    return (
-      <Text size="sm" c="dimmed">
-        {t('routePolicy.none')}
-      </Text>
-    );
+  if (policies.length === 0) return <Muted>{t('routePolicy.none')}</Muted>;
   return (
     <SmallTable
       label={t('routePolicy.title')}

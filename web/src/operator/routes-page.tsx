@@ -6,12 +6,13 @@ import { useTranslation } from 'react-i18next';
 import { lazyPart } from '../api/load.ts';
 import { api, ok } from '../api/send.ts';
 import { AddButton, DeleteIcon } from '../ui/actions.tsx';
+import { numberColumn } from '../ui/columns.tsx';
 import { type Column, DataTable, useListQuery } from '../ui/data-table.tsx';
 import { DialogWhile, questionTexts } from '../ui/dialog.tsx';
 import { useFormat } from '../ui/format.ts';
-import { EmptyState, ErrorState, PageFrame, Section } from '../ui/parts.tsx';
+import { EmptyState, ErrorState, Muted, PageFrame, Section } from '../ui/parts.tsx';
 import { listFields, text, useUrlState } from '../ui/url-state.ts';
-import { Num, StatusBadge } from '../ui/values.tsx';
+import { StatusBadge } from '../ui/values.tsx';
 import { ConnectionFilterBar } from './connection-choice.tsx';
 import {
   type Asked,
@@ -124,11 +125,7 @@ function Verdict({ route: { place, obstacles } }: { readonly route: ExplainedRou
     place === null
       ? obstacles.map((obstacle) => t(`route.obstacle.${obstacle}`)).join('; ')
       : t(place === 1 ? 'route.check.first' : 'route.check.then');
-  return (
-    <Text size="sm" c="dimmed">
-      {text}
-    </Text>
-  );
+  return <Muted>{text}</Muted>;
 }
 
 const Lookups = lazyPart(() => import('./lookups.tsx').then((file) => ({ default: file.Lookups })));
@@ -195,8 +192,8 @@ function useRouteColumns(): readonly Column<Route>[] {
       { id: 'prefix', header: t('prefix.label'), phone: 'title', cell: ({ prefix }) => <Prefix prefix={prefix} /> },
       { id: 'order', header: t('route.order'), cell: ({ order }) => <Order order={order} /> },
       { id: 'connection', header: t('connection.one'), cell: (route) => <Through route={route} /> },
-      { id: 'priority', header: t('route.priority'), align: 'right', cell: ({ priority }) => <Num value={priority} /> },
-      { id: 'weight', header: t('route.weight'), align: 'right', cell: ({ weight }) => <Num value={weight} /> },
+      numberColumn('priority', t('route.priority')),
+      numberColumn('weight', t('route.weight')),
       { id: 'only', header: t('route.only.label'), cell: (route) => <ConditionsText route={route} /> },
       { id: 'onUnknown', header: t('route.onUnknown'), cell: ({ onUnknown }) => t(`route.unknown.${onUnknown}`) },
     ],

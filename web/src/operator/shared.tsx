@@ -3,7 +3,7 @@ import { type ComponentProps, type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Need } from '../api/session.ts';
 import { Chart } from '../ui/chart.tsx';
-import { TextLink } from '../ui/parts.tsx';
+import { Muted, TextLink } from '../ui/parts.tsx';
 
 type NumberCheckProps = {
   /** The label of the field. */
@@ -152,11 +152,7 @@ export function ActiveSeriesChart(props: ComponentProps<typeof Chart>) {
   const { t } = useTranslation('operator');
   const series = props.series.filter(({ name }) => props.rows.some(({ values }) => (values[name] ?? 0) > 0));
   if (series.length > 0) return <Chart {...props} series={series} />;
-  return (
-    <Text size="sm" c="dimmed">
-      {t('quiet')}
-    </Text>
-  );
+  return <Muted>{t('quiet')}</Muted>;
 }
 
 type Scope = { readonly channel: string; readonly prefix: string };

@@ -4,13 +4,14 @@ import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/send.ts';
 import { GuardedButton } from '../ui/actions.tsx';
+import { numberColumn } from '../ui/columns.tsx';
 import { type Column, DataTable, useListQuery } from '../ui/data-table.tsx';
 import { openDialog } from '../ui/dialog.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
-import { EmptyState, PageFrame } from '../ui/parts.tsx';
+import { EmptyState, Muted, PageFrame } from '../ui/parts.tsx';
 import { useRowSelection } from '../ui/table.tsx';
 import { listFields, text, useUrlState } from '../ui/url-state.ts';
-import { DateTime, MsisdnText, Num } from '../ui/values.tsx';
+import { DateTime, MsisdnText } from '../ui/values.tsx';
 import { ConnectionFilterBar } from './connection-choice.tsx';
 import { AccountLink, ConnectionLink, OPERATOR, REFRESH_MS } from './shared.tsx';
 
@@ -73,11 +74,7 @@ function Toolbar({ count, onSettle }: { readonly count: number; readonly onSettl
       <GuardedButton need={OPERATOR} size="xs" reason={reason} leftSection={<Gavel size={14} />} onClick={onSettle}>
         {t('unknown.settle.open')}
       </GuardedButton>
-      {count > 0 && (
-        <Text size="sm" c="dimmed">
-          {t('ui:table.selected', { count })}
-        </Text>
-      )}
+      {count > 0 && <Muted>{t('ui:table.selected', { count })}</Muted>}
     </>
   );
 }
@@ -99,7 +96,7 @@ function useUnknownColumns(): readonly Column<Unknown>[] {
         cell: ({ accountId, account }) => <AccountLink id={accountId} name={account} />,
       },
       { id: 'connection', header: t('connection.one'), cell: ({ connection }) => <ConnectionLink name={connection} /> },
-      { id: 'parts', header: t('unknown.parts'), align: 'right', cell: ({ parts }) => <Num value={parts} /> },
+      numberColumn('parts', t('unknown.parts')),
       { id: 'since', header: t('unknown.since'), cell: ({ since }) => <DateTime value={since} /> },
       { id: 'reason', header: t('unknown.reason'), cell: ({ reason }) => <Reason reason={reason} /> },
     ],

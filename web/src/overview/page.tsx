@@ -7,7 +7,7 @@ import { useTranslation } from 'react-i18next';
 import { lazyPart } from '../api/load.ts';
 import { type Need, useSession } from '../api/session.ts';
 import { useFormat } from '../ui/format.ts';
-import { ButtonLink, ErrorState, PageFrame, Section, TextLink } from '../ui/parts.tsx';
+import { ButtonLink, ErrorState, Muted, PageFrame, Section, TextLink } from '../ui/parts.tsx';
 import { choice, useUrlState } from '../ui/url-state.ts';
 import { CampaignStatus, DateTime, JobProgress, Money, Num, Percent, Stat, StatusBadge } from '../ui/values.tsx';
 import {
@@ -107,11 +107,7 @@ function StepLine({ step: { name, to, need }, isDone, isNext }: StepLineProps) {
           <Text fw={500} size="sm" {...(isDone && { c: 'dimmed' })}>
             {t(`first.${name}.title`)} <VisuallyHidden>{t(isDone ? 'first.isDone' : 'first.isOpen')}</VisuallyHidden>
           </Text>
-          {!isDone && (
-            <Text size="sm" c="dimmed">
-              {mayDo ? t(`first.${name}.text`) : t('attention.askOperator')}
-            </Text>
-          )}
+          {!isDone && <Muted>{mayDo ? t(`first.${name}.text`) : t('attention.askOperator')}</Muted>}
         </div>
         {!isDone && mayDo && (
           <ButtonLink to={to} size="xs" variant={isNext ? 'filled' : 'default'}>
@@ -178,9 +174,9 @@ function Item({ item }: { readonly item: Attention }) {
           )}
           <Group gap="xs">
             {since !== null && (
-              <Text size="sm" c="dimmed">
+              <Muted>
                 <DateTime value={since} />
-              </Text>
+              </Muted>
             )}
             {mayGo ? <TextLink to={place}>{t(`attention.go.${kind}`)}</TextLink> : <AskOperator />}
           </Group>
@@ -192,11 +188,7 @@ function Item({ item }: { readonly item: Attention }) {
 
 function AskOperator() {
   const { t } = useTranslation('overview');
-  return (
-    <Text size="sm" c="dimmed">
-      {t('attention.askOperator')}
-    </Text>
-  );
+  return <Muted>{t('attention.askOperator')}</Muted>;
 }
 
 const ONE_DIGIT = { maximumFractionDigits: 1 };
@@ -285,11 +277,7 @@ function Campaigns({ campaigns }: { readonly campaigns: readonly RunningCampaign
   );
   return (
     <Section title={t('campaigns.title')} actions={all}>
-      {campaigns.length === 0 && (
-        <Text size="sm" c="dimmed">
-          {t('campaigns.none')}
-        </Text>
-      )}
+      {campaigns.length === 0 && <Muted>{t('campaigns.none')}</Muted>}
       <Stack gap="sm">
         {campaigns.map((campaign) => (
           <Campaign key={campaign.id} campaign={campaign} />
@@ -324,9 +312,9 @@ function Campaign({ campaign }: { readonly campaign: RunningCampaign }) {
 function Begins({ at }: { readonly at: string | null }) {
   const { t } = useTranslation('overview');
   return (
-    <Text size="sm" c="dimmed">
+    <Muted>
       {t('campaigns.begins')} <DateTime value={at} />
-    </Text>
+    </Muted>
   );
 }
 

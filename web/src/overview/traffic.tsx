@@ -6,12 +6,13 @@ import { updateCredit } from '../api/data.ts';
 import { api, ok } from '../api/send.ts';
 import { useSession } from '../api/session.ts';
 import { Chart } from '../ui/chart.tsx';
+import { numberColumn } from '../ui/columns.tsx';
 import type { ChartRow } from '../ui/lazy-props.ts';
 import { type Format, useFormat } from '../ui/format.ts';
 import { Section } from '../ui/parts.tsx';
 import { type SmallColumn, SmallTable } from '../ui/small-table.tsx';
 import { choice, useUrlState } from '../ui/url-state.ts';
-import { ChannelBadge, Money, Num, Percent } from '../ui/values.tsx';
+import { ChannelBadge, Money, Percent } from '../ui/values.tsx';
 
 const CHANNELS = ['SMS', 'WHATSAPP', 'RCS'] as const;
 const COLORS = { SMS: 'blue.6', WHATSAPP: 'green.6', RCS: 'violet.6' } as const;
@@ -87,14 +88,14 @@ function ByChannel({ series }: { readonly series: readonly Point[] }) {
   type Row = (typeof rows)[number];
   const columns: readonly SmallColumn<Row>[] = [
     { id: 'channel', header: t('traffic.channel'), cell: ({ channel }) => <ChannelBadge channel={channel} /> },
-    { id: 'sent', header: t('period.sent'), align: 'right', cell: ({ sent }) => <Num value={sent} /> },
+    numberColumn('sent', t('period.sent')),
     {
       id: 'delivered',
       header: t('traffic.short.delivered'),
       align: 'right',
       cell: (row) => <Percent share={rateOf(row)} />,
     },
-    { id: 'failed', header: t('traffic.short.failed'), align: 'right', cell: ({ failed }) => <Num value={failed} /> },
+    numberColumn('failed', t('traffic.short.failed')),
     {
       id: 'cost',
       header: t('period.cost'),

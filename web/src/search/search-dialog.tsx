@@ -3,10 +3,11 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { Building2, type LucideIcon, Megaphone, MessageSquareText, Search, User, Users } from 'lucide-react';
-import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/send.ts';
 import { useSession } from '../api/session.ts';
+import { useOptions } from '../ui/completion.tsx';
 import { Dialog, DialogWhile } from '../ui/dialog.tsx';
 import { useFormat } from '../ui/format.ts';
 import { ErrorState } from '../ui/parts.tsx';
@@ -38,7 +39,6 @@ export function SearchDialog({ opened, ...finder }: SearchDialogProps) {
 /** A combobox whose list is always open: the focus stays in the field, and the arrow keys choose a result. */
 function Finder({ places, onClose, takeTyped }: Omit<SearchDialogProps, 'opened'>) {
   const { t } = useTranslation('search');
-  const listId = useId();
   const [typed, setTyped] = useState('');
   const [settled] = useDebouncedValue(typed.trim(), TYPING_MS);
   const named = places.filter(({ title }) => isMatch(title, typed));
@@ -47,32 +47,18 @@ function Finder({ places, onClose, takeTyped }: Omit<SearchDialogProps, 'opened'
   const isCurrent = settled === typed.trim() && !isOld;
   const fitting = found.filter(({ title }) => isCurrent || isMatch(title, typed));
   const entries = GROUPS.flatMap((group) => [...fitting, ...named].filter((entry) => entry.group === group));
-  const [chosenId, setChosenId] = useState('');
-  const at = Math.max(
-    0,
-    entries.findIndex(({ id }) => id === chosenId),
-  );
   const open = useOpen(onClose);
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const next = indexAfter(event.key, at, entries.length);
-    const entry = entries[next ?? at];
-    if (entry === undefined || event.nativeEvent.isComposing) return;
-    if (next !== null) setChosenId(entry.id);
-    else if (event.key === 'Enter') open(entry);
-    else return;
-    event.preventDefault();
-  };
-  const optionId = (index: number): string => `${listId}-${index}`;
-  useInView(entries.length > 0 ? optionId(at) : '');
+  const options = useOptions(
+    entries.map(({ id }) => id),
+    { onChoose: (at) => entries[at] && open(entries[at]) },
+  );
   return (
     <>
       <TextInput
         role="combobox"
         aria-label={t('field')}
         aria-expanded={entries.length > 0}
-        aria-controls={listId}
-        aria-autocomplete="list"
-        aria-activedescendant={entries.length > 0 ? optionId(at) : undefined}
+        {...options.field}
         data-autofocus
         onFocus={() => setTyped((before) => before + takeTyped())}
         size="md"
@@ -81,9 +67,9 @@ function Finder({ places, onClose, takeTyped }: Omit<SearchDialogProps, 'opened'
         value={typed}
         onChange={(event) => {
           setTyped(event.currentTarget.value);
-          setChosenId('');
+          options.setActive('');
         }}
-        onKeyDown={onKeyDown}
+        onKeyDown={options.onKeyDown}
         autoComplete="off"
         spellCheck={false}
       />
@@ -91,14 +77,7 @@ function Finder({ places, onClose, takeTyped }: Omit<SearchDialogProps, 'opened'
         {isSearching ? t('searching') : t('count', { count: entries.length })}
       </VisuallyHidden>
       {error !== null && <ErrorState error={error} />}
-      <Results
-        id={listId}
-        entries={entries}
-        at={at}
-        optionId={optionId}
-        onPoint={({ id }) => setChosenId(id)}
-        onOpen={open}
-      />
+      <Results entries={entries} options={options} />
       {entries.length === 0 && !isSearching && (
         <Text size="sm" c="dimmed" mt="md">
           {t('none')}
@@ -111,13 +90,6 @@ function Finder({ places, onClose, takeTyped }: Omit<SearchDialogProps, 'opened'
   );
 }
 
-/** The index that a key leads to, from one end to the other; null for other keys. */
-function indexAfter(key: string, at: number, count: number): number | null {
-  if (key === 'ArrowDown') return (at + 1) % count;
-  if (key === 'ArrowUp') return (at + count - 1) % count;
-  return null;
-}
-
 function useOpen(onClose: () => void): (entry: Entry) => void {
   const navigate = useNavigate();
   return (entry) => {
@@ -125,15 +97,6 @@ function useOpen(onClose: () => void): (entry: Entry) => void {
     if ('run' in entry) entry.run();
     else void navigate({ to: entry.to, search: entry.search ?? {} });
   };
-}
-
-/** Scrolls the chosen result into view, within its list. */
-function useInView(id: string): void {
-  const last = useRef('');
-  useEffect(() => {
-    if (id !== last.current) document.getElementById(id)?.scrollIntoView({ block: 'nearest' });
-    last.current = id;
-  }, [id]);
 }
 
 const MAX_ACCOUNTS = 5;
@@ -256,28 +219,24 @@ const accountEntry = ({ id, name }: { readonly id: number; readonly name: string
 });
 
 type ResultsProps = {
-  readonly id: string;
   /** In the order of their groups. */
   readonly entries: readonly Entry[];
-  /** The index of the chosen one. */
-  readonly at: number;
-  readonly optionId: (index: number) => string;
-  readonly onPoint: (entry: Entry) => void;
-  readonly onOpen: (entry: Entry) => void;
+  readonly options: ReturnType<typeof useOptions>;
 };
 
 /** The results by group. The focus stays in the field, so they take part in no tab order. */
-function Results({ id, entries, ...props }: ResultsProps) {
+function Results({ entries, options }: ResultsProps) {
   const { t } = useTranslation('search');
+  const { list } = options;
   return (
-    <div id={id} role="listbox" aria-label={t('results')} className={classes.list}>
+    <div {...list} aria-label={t('results')} className={classes.list}>
       {GROUPS.filter((group) => entries.some((entry) => entry.group === group)).map((group) => (
-        <div key={group} role="group" aria-labelledby={`${id}-${group}`}>
-          <div id={`${id}-${group}`} className={classes.group}>
+        <div key={group} role="group" aria-labelledby={`${list.id}-${group}`}>
+          <div id={`${list.id}-${group}`} className={classes.group}>
             {t(`group.${group}`)}
           </div>
           {entries.map((entry, index) =>
-            entry.group === group ? <Option key={entry.id} entry={entry} index={index} {...props} /> : null,
+            entry.group === group ? <Option key={entry.id} entry={entry} index={index} options={options} /> : null,
           )}
         </div>
       ))}
@@ -285,19 +244,16 @@ function Results({ id, entries, ...props }: ResultsProps) {
   );
 }
 
-type OptionProps = Omit<ResultsProps, 'id' | 'entries'> & { readonly entry: Entry; readonly index: number };
+type OptionProps = Pick<ResultsProps, 'options'> & { readonly entry: Entry; readonly index: number };
 
-function Option({ entry, index, at, optionId, onPoint, onOpen }: OptionProps) {
-  const { title, detail, icon: Icon } = entry;
+function Option({ entry, index, options }: OptionProps) {
+  const { id, title, detail, icon: Icon } = entry;
   return (
     <div
-      id={optionId(index)}
-      role="option"
-      aria-selected={index === at}
-      tabIndex={-1}
+      {...options.option(index)}
       className={classes.option}
-      onMouseMove={() => onPoint(entry)}
-      onClick={() => onOpen(entry)}
+      onMouseMove={() => options.setActive(id)}
+      onClick={() => options.choose(index)}
     >
       <Icon size={18} aria-hidden="true" style={{ flexShrink: 0 }} />
       <bdi className={classes.title}>{title}</bdi>

@@ -7,7 +7,7 @@ import { AddButton, CopyButton, GuardedButton, GuardedIcon } from '../ui/actions
 import { ConfirmDialog, Dialog, DialogWhile } from '../ui/dialog.tsx';
 import { DialogButtons } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
-import { EmptyState, ErrorState, Section, TableSkeleton, useLast } from '../ui/parts.tsx';
+import { EmptyState, ErrorState, Muted, Section, TableSkeleton, useLast } from '../ui/parts.tsx';
 import { Facts, StatusBadge } from '../ui/values.tsx';
 import classes from './blocks.module.css';
 import { type AllowListUpdate, NEED, settingsQuery, useUpdateAllowList } from './security-settings.ts';
@@ -181,9 +181,9 @@ function Size({ block }: { readonly block: string }) {
   const format = useFormat();
   const count = addressCountOf(block);
   return (
-    <Text size="sm" c="dimmed">
+    <Muted>
       {count === null ? t('addresses.network') : t('addresses.size', { count, shown: format.number(count) })}
-    </Text>
+    </Muted>
   );
 }
 

@@ -11,7 +11,7 @@ import { type Column, DataTable, useListQuery } from '../ui/data-table.tsx';
 import { SidePanel } from '../ui/dialog.tsx';
 import { ChoiceFilter, FilterBar, SearchField } from '../ui/filter-bar.tsx';
 import { useFormat } from '../ui/format.ts';
-import { EmptyState, TextLink, useLast } from '../ui/parts.tsx';
+import { EmptyState, Muted, TextLink, useLast } from '../ui/parts.tsx';
 import { choice, listFields, text, useUrlState, whole } from '../ui/url-state.ts';
 import { DateTime, Facts } from '../ui/values.tsx';
 import { ACTIONS, type AuditSearch, type Entry, listEntries } from './entry.ts';
@@ -251,9 +251,7 @@ function Details({ entry: { subject, actor, at, detail } }: { readonly entry: En
         {t('audit.details')}
       </Title>
       {changes.length === 0 ? (
-        <Text size="sm" c="dimmed">
-          {t('audit.noDetails')}
-        </Text>
+        <Muted>{t('audit.noDetails')}</Muted>
       ) : (
         <Facts
           facts={changes.map(({ label, value }) => ({ label, value: <bdi className="foreign-text">{value}</bdi> }))}

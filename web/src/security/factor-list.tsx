@@ -9,7 +9,7 @@ import { ApiError, api, ok } from '../api/send.ts';
 import { CopyButton } from '../ui/actions.tsx';
 import { confirm, openDialog } from '../ui/dialog.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
-import { ErrorState, Section, TableSkeleton } from '../ui/parts.tsx';
+import { ErrorState, Muted, Section, TableSkeleton } from '../ui/parts.tsx';
 import { DateTime } from '../ui/values.tsx';
 
 /** The factors of the user, each with a button that removes it. */
@@ -197,11 +197,7 @@ function Loaded({ factors, onAdded }: OwnFactorsProps & { readonly factors: Fact
     <Stack gap="lg">
       <Section title={t('factors.title')} description={t('factors.text')} actions={buttons}>
         {hasAny ? <FactorList factors={factors} /> : <Text size="sm">{t('factors.none')}</Text>}
-        {!canUsePasskeys() && (
-          <Text size="sm" c="dimmed">
-            {t('factors.noPasskeys')}
-          </Text>
-        )}
+        {!canUsePasskeys() && <Muted>{t('factors.noPasskeys')}</Muted>}
       </Section>
       {hasAny && <RecoverySection left={factors.recoveryCodesLeft} />}
     </Stack>

@@ -186,17 +186,10 @@ type TextLengthProps = { readonly form: DraftForm; readonly preview: Preview | u
 function TextLength({ form, preview }: TextLengthProps) {
   const { t } = useTranslation('send');
   if (form.values.text === '' || preview === undefined || preview.text === '') return null;
-  const { characters, parts, encoding, remaining, unsupported } = preview;
   return (
     <Group justify="space-between" gap="xs">
-      <PartsCounter
-        characters={characters}
-        parts={parts}
-        encoding={encoding}
-        remaining={remaining}
-        unsupported={unsupported}
-      />
-      {unsupported.some(isPlainable) && (
+      <PartsCounter {...preview} />
+      {preview.unsupported.some(isPlainable) && (
         <Button size="compact-sm" variant="default" onClick={() => form.setFieldValue('text', plain(form.values.text))}>
           {t('plain')}
         </Button>

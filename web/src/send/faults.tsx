@@ -167,16 +167,8 @@ function Phone({ channel, draft, template, preview }: PreviewPanelProps) {
   const { cardTitle, text, picture } = draft;
   const image = picture?.isImage ? sameOriginUrl(picture.url) : undefined;
   const title = cardTitle === '' ? undefined : cardTitle;
-  return (
-    <PhonePreview
-      channel={channel}
-      sender={sender}
-      text={text}
-      image={image}
-      title={title}
-      buttons={repliesOf(draft)}
-    />
-  );
+  const buttons = repliesOf(draft);
+  return <PhonePreview {...{ channel, sender, text, image, title, buttons }} />;
 }
 
 function useSenderName(channel: Channel, draft: Draft): string {

@@ -11,11 +11,12 @@ import {
   TextInput,
 } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
-import { Pencil, PlugZap, RefreshCw } from 'lucide-react';
+import { PlugZap, RefreshCw } from 'lucide-react';
 import { type ReactNode, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/send.ts';
-import { AddButton, DeleteIcon, GuardedIcon, SecretOnce } from '../ui/actions.tsx';
+import { AddButton, DeleteIcon, EditIcon, GuardedIcon, SecretOnce } from '../ui/actions.tsx';
+import { numberColumn } from '../ui/columns.tsx';
 import { type Column, DataTable, useListQuery } from '../ui/data-table.tsx';
 import { openDialog, questionTexts } from '../ui/dialog.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
@@ -139,13 +140,8 @@ function useCredentialColumns(): readonly Column<Credential>[] {
   return useMemo(
     () => [
       { id: 'name', header: t('column.name'), phone: 'title', cell: (credential) => <Name credential={credential} /> },
-      {
-        id: 'maxBinds',
-        header: t('column.maxBinds'),
-        align: 'right',
-        cell: ({ maxBinds }) => <Num value={maxBinds} />,
-      },
-      { id: 'window', header: t('field.window'), align: 'right', cell: ({ window }) => <Num value={window} /> },
+      numberColumn('maxBinds', t('column.maxBinds')),
+      numberColumn('window', t('field.window')),
       {
         id: 'tps',
         header: t('field.tps'),
@@ -254,13 +250,7 @@ function CredentialActions({ credential }: DialogProps) {
   const name = nameOf(credential);
   return (
     <>
-      <GuardedIcon
-        need={NEED}
-        label={t('change.label', { name })}
-        onClick={() => openDialog(<ChangeDialog credential={credential} />)}
-      >
-        <Pencil size={16} />
-      </GuardedIcon>
+      <EditIcon need={NEED} label={t('change.label', { name })} dialog={<ChangeDialog credential={credential} />} />
       <GuardedIcon
         need={NEED}
         label={t('rotate.label', { name })}

@@ -9,7 +9,7 @@ import { ApiError, api, ok } from '../api/send.ts';
 import type { Need } from '../api/session.ts';
 import { GuardedButton } from '../ui/actions.tsx';
 import { confirm, questionTexts, SidePanel } from '../ui/dialog.tsx';
-import { ErrorState, PageFrame, TableSkeleton, useLast } from '../ui/parts.tsx';
+import { ErrorState, Muted, PageFrame, TableSkeleton, useLast } from '../ui/parts.tsx';
 import { DateTime, Facts, StatusBadge } from '../ui/values.tsx';
 import classes from './social.module.css';
 
@@ -63,11 +63,7 @@ function State({ profile }: { readonly profile: Profile | undefined }) {
 
 function About({ network: { platform } }: Pick<NetworkCardProps, 'network'>) {
   const { t } = useTranslation('social');
-  return (
-    <Text size="sm" c="dimmed">
-      {t(`about.${platform}`)}
-    </Text>
-  );
+  return <Muted>{t(`about.${platform}`)}</Muted>;
 }
 
 function Connected({ profile, onLinked }: NetworkCardProps & { readonly profile: Profile }) {

@@ -10,15 +10,14 @@ import {
   Text,
 } from '@mantine/core';
 import { useClipboard } from '@mantine/hooks';
-import { Check, Copy, EllipsisVertical, KeyRound, Plus, Trash2 } from 'lucide-react';
-import type { ComponentProps, MouseEventHandler, ReactNode } from 'react';
+import { Check, Copy, EllipsisVertical, KeyRound, Pencil, Plus, Trash2 } from 'lucide-react';
+import type { ComponentProps, MouseEventHandler, ReactElement, ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { lazyPart } from '../api/load.ts';
 import { type Need, useSession } from '../api/session.ts';
-import { confirm } from './dialog.tsx';
-import type { Question } from './lazy-props.ts';
+import { confirm, openDialog } from './dialog.tsx';
 import { Hint } from './hint.tsx';
-import type { MenuAction } from './lazy-props.ts';
+import type { MenuAction, Question } from './lazy-props.ts';
 import { OnDemand, type OpenerButton } from './parts.tsx';
 
 type GuardProps = {
@@ -65,6 +64,15 @@ export function GuardedIcon({
 }
 
 type DeleteIconProps = Pick<GuardProps, 'need' | 'reason'> & { readonly label: string; readonly question: Question };
+
+type EditIconProps = Pick<GuardProps, 'need' | 'reason'> & { readonly label: string; readonly dialog: ReactElement };
+
+/** The icon that changes an item of a list, in a dialog. */
+export const EditIcon = ({ dialog, ...rest }: EditIconProps) => (
+  <GuardedIcon {...rest} onClick={() => openDialog(dialog)}>
+    <Pencil size={16} />
+  </GuardedIcon>
+);
 
 /** The icon that deletes an item of a list, after a confirmation. */
 export const DeleteIcon = ({ question, ...rest }: DeleteIconProps) => (

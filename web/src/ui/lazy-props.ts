@@ -1,5 +1,6 @@
 import type { QueryKey } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext } from 'react';
+import type { Need } from '../api/session.ts';
 
 // What components of this folder share with their parts that are loaded on demand.
 
@@ -71,6 +72,28 @@ export type ColumnChoiceProps = {
   readonly columns: readonly HideableColumn[];
   readonly hidden: ReadonlySet<string>;
   readonly setHidden: (ids: ReadonlySet<string>) => void;
+};
+
+export type SelectOption = { readonly value: string; readonly label: string };
+
+/** Things of which there may be any number: found by a part of their names, and one by its ID. */
+type SelectSource = {
+  readonly key: string;
+  readonly need: Need;
+  readonly search: (text: string, signal: AbortSignal) => Promise<readonly SelectOption[]>;
+  readonly find: (id: string, signal: AbortSignal) => Promise<SelectOption | undefined>;
+};
+
+export type SearchSelectProps = {
+  readonly label?: string;
+  readonly 'aria-label'?: string;
+  readonly source: SelectSource;
+  /** Options above those that are found, such as the one for none. */
+  readonly first: readonly SelectOption[];
+  /** The values of things that are not offered. */
+  readonly without?: readonly string[];
+  readonly value: string;
+  readonly onChange: (value: string) => void;
 };
 
 export type ChartSeries = {

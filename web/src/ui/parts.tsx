@@ -11,6 +11,7 @@ import {
   Skeleton,
   Stack,
   Text,
+  type TextProps,
   ThemeIcon,
   Title,
   VisuallyHidden,
@@ -376,3 +377,6 @@ export function TableSkeleton({ rows = 8 }: { readonly rows?: number }) {
     </Stack>
   );
 }
+
+/** A remark that is less important than the text around it. */
+export const Muted = (props: TextProps & { readonly children: ReactNode }) => <Text size="sm" c="dimmed" {...props} />;

@@ -2,8 +2,9 @@ import type { ReactNode } from 'react';
 import type { Column } from './data-table.tsx';
 import classes from './small-table.module.css';
 
-export type SmallColumn<T> = Pick<Column<T>, 'id' | 'cell' | 'align'> & {
+export type SmallColumn<T> = Pick<Column<T>, 'id' | 'cell'> & {
   readonly header: ReactNode;
+  readonly align?: 'right' | 'center';
   /** `none` if the column is hidden on a phone. */
   readonly phone?: 'none';
 };

@@ -10,6 +10,7 @@ import { type Column, DataTable, useListQuery } from '../ui/data-table.tsx';
 import { confirm, openDialog, questionTexts } from '../ui/dialog.tsx';
 import { callName, Initials } from '../ui/initials.tsx';
 import { EmptyState, PageFrame, Section } from '../ui/parts.tsx';
+import { SmallTable } from '../ui/small-table.tsx';
 import { listFields, useUrlState } from '../ui/url-state.ts';
 import { DateTime } from '../ui/values.tsx';
 import { CreateDialog, Invitations, PasswordDialog, RoleDialog } from './invitations.tsx';
@@ -59,32 +60,20 @@ const RIGHTS: readonly { readonly id: string; readonly roles: readonly Role[] }[
 function RoleTable() {
   const { t } = useTranslation('users');
   return (
-    <div className={classes.scroll} tabIndex={0} role="region" aria-label={t('roles.title')}>
-      <table className={classes.table}>
-        <thead>
-          <tr>
-            <th scope="col">{t('roles.right')}</th>
-            {ROLES.map((role) => (
-              <th key={role} scope="col">
-                {t(`role.${role}`)}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {RIGHTS.map(({ id, roles }) => (
-            <tr key={id}>
-              <th scope="row">{t(`right.${id}`)}</th>
-              {ROLES.map((role) => (
-                <td key={role}>
-                  <Answer isYes={roles.includes(role)} />
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <SmallTable
+      label={t('roles.title')}
+      rows={RIGHTS}
+      rowId={({ id }) => id}
+      columns={[
+        { id: 'right', header: t('roles.right'), cell: ({ id }) => t(`right.${id}`) },
+        ...ROLES.map((role) => ({
+          id: role,
+          header: <span className={classes.role}>{t(`role.${role}`)}</span>,
+          align: 'center' as const,
+          cell: ({ roles }: (typeof RIGHTS)[number]) => <Answer isYes={roles.includes(role)} />,
+        })),
+      ]}
+    />
   );
 }
 

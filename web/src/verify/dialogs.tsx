@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/send.ts';
 import { SecretOnce } from '../ui/actions.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
-import { type Service, VERIFY, VERIFY_KEYS } from './services.ts';
+import { type Service, VERIFY, VERIFY_KEYS } from './service-list.tsx';
 
 const CHANNELS = ['SMS', 'RCS', 'WHATSAPP'] as const;
 const MODES = ['monitor', 'standard', 'strict', 'off'] as const;

@@ -7,12 +7,21 @@ import { api, ok } from '../api/send.ts';
 import { lazyPart } from '../api/load.ts';
 import { useSession } from '../api/session.ts';
 import { AddButton, GuardedIcon } from '../ui/actions.tsx';
+import { moneyColumn, numberColumn } from '../ui/columns.tsx';
 import { type Column, DataTable, type ListPage, useListQuery } from '../ui/data-table.tsx';
 import { confirm, openDialog, questionTexts } from '../ui/dialog.tsx';
 import { EmptyState, PageFrame, Section } from '../ui/parts.tsx';
 import { choice, listFields, text, useUrlState } from '../ui/url-state.ts';
-import { AddService, NoServices, Services } from './service-list.tsx';
-import { listServices, NEED, VERIFY, VERIFY_KEYS } from './services.ts';
+import {
+  AddService,
+  listServices,
+  NEED,
+  NoServices,
+  type Service,
+  Services,
+  VERIFY,
+  VERIFY_KEYS,
+} from './service-list.tsx';
 import { DateTime, Duration, Money, MsisdnText, Num, Percent, Stat, StatusBadge, type Tone } from '../ui/values.tsx';
 
 const GROUPS = ['country', 'network', 'range', 'channel', 'hour'] as const;
@@ -28,7 +37,10 @@ type Row = Awaited<ReturnType<typeof listStats>>[number];
 const listRanges = (signal: AbortSignal) => ok(api.GET(`${VERIFY}/guard/ranges`, { signal }));
 type Range = Awaited<ReturnType<typeof listRanges>>[number];
 
+const ServiceDialog = lazyPart(() => import('./dialogs.tsx').then((file) => ({ default: file.ServiceDialog })));
 const RangeDialog = lazyPart(() => import('./dialogs.tsx').then((file) => ({ default: file.RangeDialog })));
+
+const editService = (service?: Service): void => openDialog(<ServiceDialog service={service} />);
 
 /** The page of the services that verify numbers: what became of their codes, and what their guards have stopped. */
 export function Page() {
@@ -45,11 +57,11 @@ export function Page() {
   if (services?.length === 0)
     return (
       <PageFrame title={t('title')} description={t('description')}>
-        <NoServices />
+        <NoServices onEdit={editService} />
       </PageFrame>
     );
   return (
-    <PageFrame title={t('title')} description={t('description')} actions={<AddService />}>
+    <PageFrame title={t('title')} description={t('description')} actions={<AddService onEdit={editService} />}>
       <Group>
         <NativeSelect
           label={t('filter')}
@@ -88,7 +100,7 @@ export function Page() {
         />
       </Section>
       <Ranges />
-      {services && <Services services={services} />}
+      {services && <Services services={services} onEdit={editService} />}
     </PageFrame>
   );
 }
@@ -126,9 +138,9 @@ function useStatColumns(by: (typeof GROUPS)[number]): readonly Column<Row>[] {
   return useMemo(
     () => [
       { id: 'key', header: t(`group.${by}`), phone: 'title', cell: ({ key }) => <Subject by={by} value={key} /> },
-      { id: 'started', header: t('figure.started'), align: 'right', cell: ({ started }) => <Num value={started} /> },
-      { id: 'sends', header: t('column.sends'), align: 'right', cell: ({ sends }) => <Num value={sends} /> },
-      { id: 'delivered', header: t('column.delivered'), align: 'right', cell: (row) => <Num value={row.delivered} /> },
+      numberColumn('started', t('figure.started')),
+      numberColumn('sends', t('column.sends')),
+      numberColumn('delivered', t('column.delivered')),
       {
         id: 'approved',
         header: t('figure.approved'),
@@ -147,13 +159,8 @@ function useStatColumns(by: (typeof GROUPS)[number]): readonly Column<Row>[] {
         align: 'right',
         cell: ({ costPerApproval }) => <Money amount={costPerApproval} currency={currency} />,
       },
-      { id: 'stopped', header: t('column.stopped'), align: 'right', cell: ({ stopped }) => <Num value={stopped} /> },
-      {
-        id: 'moneyStopped',
-        header: t('figure.moneyStopped'),
-        align: 'right',
-        cell: ({ moneyStopped }) => <Money amount={moneyStopped} currency={currency} />,
-      },
+      numberColumn('stopped', t('column.stopped')),
+      moneyColumn('moneyStopped', t('figure.moneyStopped'), currency),
     ],
     [t, by, currency],
   );

@@ -1,30 +1,36 @@
 import { Group } from '@mantine/core';
 import { Pencil, ShieldCheck } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import { lazyPart } from '../api/load.ts';
 import { api, ok } from '../api/send.ts';
-import { useSession } from '../api/session.ts';
+import { type Need, useSession } from '../api/session.ts';
 import { AddButton, DeleteIcon, GuardedIcon } from '../ui/actions.tsx';
-import { openDialog, questionTexts } from '../ui/dialog.tsx';
+import { questionTexts } from '../ui/dialog.tsx';
 import { EmptyState, Section } from '../ui/parts.tsx';
 import { SmallTable } from '../ui/small-table.tsx';
 import { ChannelOrder, Money, StatusBadge, type Tone } from '../ui/values.tsx';
-import { NEED, type Service, VERIFY, VERIFY_KEYS } from './services.ts';
 
-/** The dialog that adds or changes a service; loaded when it is opened. */
-const ServiceDialog = lazyPart(() => import('./dialogs.tsx').then((file) => ({ default: file.ServiceDialog })));
+export const VERIFY = '/api/partner-gateway/v1/verify';
+/** The permission that changes of services and ranges require. */
+export const NEED: Need = { scope: 'verify', write: true };
+export const VERIFY_KEYS = [['verify']] as const;
 
-export function AddService() {
+export const listServices = () => ok(api.GET(`${VERIFY}/services`));
+export type Service = Awaited<ReturnType<typeof listServices>>[number];
+
+/** Opens the dialog that changes a service, or adds one. */
+type Edits = { readonly onEdit: (service?: Service) => void };
+
+export function AddService({ onEdit }: Edits) {
   const { t } = useTranslation('verify');
   return (
-    <AddButton need={NEED} onClick={() => openDialog(<ServiceDialog />)}>
+    <AddButton need={NEED} onClick={() => onEdit()}>
       {t('service.add.open')}
     </AddButton>
   );
 }
 
 /** Placeholder of the page until the account has a service. */
-export function NoServices() {
+export function NoServices({ onEdit }: Edits) {
   const { t } = useTranslation('verify');
   return (
     <EmptyState
@@ -33,7 +39,7 @@ export function NoServices() {
       text={t('services.noneText')}
       help="how-to/verify#send-and-check-a-code"
     >
-      <AddService />
+      <AddService onEdit={onEdit} />
     </EmptyState>
   );
 }
@@ -47,7 +53,7 @@ const TONES: Readonly<Record<Mode, Tone>> = {
 };
 
 /** The services of the account with their channels and guards. */
-export function Services({ services }: { readonly services: readonly Service[] }) {
+export function Services({ services, onEdit }: Edits & { readonly services: readonly Service[] }) {
   const { t } = useTranslation('verify');
   const { currency } = useSession().account;
   return (
@@ -81,7 +87,7 @@ export function Services({ services }: { readonly services: readonly Service[] }
             id: 'actions',
             header: '',
             align: 'right',
-            cell: (service) => <ServiceActions service={service} />,
+            cell: (service) => <ServiceActions service={service} onEdit={onEdit} />,
           },
         ]}
       />
@@ -94,16 +100,12 @@ function GuardMode({ mode }: { readonly mode: Mode }) {
   return <StatusBadge tone={TONES[mode]}>{t(`mode.${mode}`)}</StatusBadge>;
 }
 
-function ServiceActions({ service }: { readonly service: Service }) {
+function ServiceActions({ service, onEdit }: Edits & { readonly service: Service }) {
   const { t } = useTranslation('verify');
   const { id, name } = service;
   return (
     <Group gap={4} justify="flex-end" wrap="nowrap">
-      <GuardedIcon
-        need={NEED}
-        label={t('service.change.label', { name })}
-        onClick={() => openDialog(<ServiceDialog service={service} />)}
-      >
+      <GuardedIcon need={NEED} label={t('service.change.label', { name })} onClick={() => onEdit(service)}>
         <Pencil size={16} />
       </GuardedIcon>
       <DeleteIcon

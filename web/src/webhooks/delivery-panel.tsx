@@ -10,7 +10,7 @@ import type { Column } from '../ui/data-table.tsx';
 import { Dialog, SidePanel } from '../ui/dialog.tsx';
 import { useDialog } from '../ui/lazy-props.ts';
 import { JsonView } from '../ui/json-view.tsx';
-import { ErrorState, TableSkeleton, TextLink, useIsPhone, useLast } from '../ui/parts.tsx';
+import { ErrorState, Muted, TableSkeleton, TextLink, useIsPhone, useLast } from '../ui/parts.tsx';
 import { DateTime, Facts, Num, StatusBadge } from '../ui/values.tsx';
 import { type Endpoint, ENDPOINTS, NEED } from './endpoints.ts';
 import {
@@ -112,11 +112,7 @@ function Attempts({ delivery: { log, failure } }: DetailProps) {
   const { t } = useTranslation('webhooks');
   return (
     <Part title={t('panel.attempts')}>
-      {log.length === 0 && (
-        <Text size="sm" c="dimmed">
-          {failure ?? t('panel.noAttempt')}
-        </Text>
-      )}
+      {log.length === 0 && <Muted>{failure ?? t('panel.noAttempt')}</Muted>}
       {log.toReversed().map((attempt, i) => (
         <AttemptCard key={attempt.at} attempt={attempt} number={log.length - i} />
       ))}
@@ -164,9 +160,7 @@ function Sent({ delivery: { request } }: DetailProps) {
   if (request === null) {
     return (
       <Part title={t('panel.sent')}>
-        <Text size="sm" c="dimmed">
-          {t('panel.notKnown')}
-        </Text>
+        <Muted>{t('panel.notKnown')}</Muted>
       </Part>
     );
   }
@@ -336,11 +330,7 @@ function TestOutcome({ outcome }: { readonly outcome: Awaited<ReturnType<typeof 
         ]}
       />
       {answer !== null && answer !== '' && <JsonView value={answer} label={t('test.answer')} maxHeight={200} />}
-      {answer === '' && (
-        <Text size="sm" c="dimmed">
-          {t('test.noBody')}
-        </Text>
-      )}
+      {answer === '' && <Muted>{t('test.noBody')}</Muted>}
       {!acknowledged && <Text size="sm">{t('test.advice')}</Text>}
     </Stack>
   );

@@ -5,6 +5,7 @@ import { api, ok } from '../api/send.ts';
 import { SecretOnce } from '../ui/actions.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
+import { Muted } from '../ui/parts.tsx';
 import { type Endpoint, ENDPOINTS, typesQuery, WEBHOOK_KEYS, WEBHOOKS } from './endpoints.ts';
 
 const CHANNELS = ['SMS', 'RCS', 'WHATSAPP'] as const;
@@ -171,9 +172,7 @@ export function AddressDialog({ url }: { readonly url: string }) {
       {(form) => (
         <>
           <UrlField {...form.getInputProps('callbackUrl')} />
-          <Text size="sm" c="dimmed">
-            {t('address.text')}
-          </Text>
+          <Muted>{t('address.text')}</Muted>
         </>
       )}
     </FormDialog>

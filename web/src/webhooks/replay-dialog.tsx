@@ -1,20 +1,16 @@
-import { NativeSelect, SimpleGrid, Text, TextInput } from '@mantine/core';
+import { NativeSelect, SimpleGrid, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/send.ts';
 import type { ListSearch } from '../ui/data-table.tsx';
+import { DateField } from '../ui/date-field.tsx';
+import { momentValue } from '../ui/date-text.ts';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
 import type { Tone } from '../ui/values.tsx';
 
 const DAY_MS = 86_400_000;
-
-/** An instant in the format of `<input type="datetime-local">`, in the user's time zone. */
-function localOf(instant: Date): string {
-  const shifted = new Date(instant.getTime() - instant.getTimezoneOffset() * 60_000);
-  return shifted.toISOString().slice(0, 16);
-}
 
 type Fields = { readonly since: string; readonly until: string; readonly status: State };
 type Range = { readonly since: string; readonly until: string; readonly status: State };
@@ -42,7 +38,11 @@ export function ReplayDialog({ endpoint }: { readonly endpoint: string }) {
   return (
     <FormDialog<Fields, { readonly replayed: number }>
       title={t('replay.title')}
-      values={{ since: localOf(new Date(now - DAY_MS)), until: localOf(new Date(now + 60_000)), status: 'DEAD' }}
+      values={{
+        since: momentValue(new Date(now - DAY_MS)),
+        until: momentValue(new Date(now + 60_000)),
+        status: 'DEAD',
+      }}
       run={({ since, until, status }) =>
         ok(
           api.POST(`${ENDPOINT}/replay`, {
@@ -60,9 +60,9 @@ export function ReplayDialog({ endpoint }: { readonly endpoint: string }) {
         <>
           <Text size="sm">{t('replay.text')}</Text>
           <SimpleGrid cols={{ base: 1, xs: 2 }}>
-            <TextInput type="datetime-local" label={t('replay.since')} {...form.getInputProps('since')} />
-            <TextInput
-              type="datetime-local"
+            <DateField withTime label={t('replay.since')} {...form.getInputProps('since')} />
+            <DateField
+              withTime
               label={t('replay.until')}
               {...form.getInputProps('until')}
               error={rangeOf(form.values) === null && t('replay.wrong')}
