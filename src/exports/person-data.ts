@@ -244,6 +244,6 @@ export const NO_CLEANING = '{"groups": [], "changes": []}';
 
 /** Returns a regular expression of PostgreSQL that matches a number as people group it; nothing if there is none. */
 export function patternOf(bare: readonly string[]): string {
-  const numbers = bare.filter((form) => /^\d+$/.test(form)).map((form) => [...form].join('[ .()/-]*'));
+  const numbers = bare.filter((form) => /^\d+$/.test(form)).map((form) => form.split('').join('[ .()/-]*'));
   return numbers.length === 0 ? '^(?=a)b' : String.raw`(?<!\d)\+?(${numbers.join('|')})(?!\d)`;
 }

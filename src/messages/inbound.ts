@@ -18,12 +18,11 @@ import type { Metrics } from '../core/metrics.ts';
 import { MAX_USER_ID_LENGTH, maskNumber } from '../core/phone.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../core/time.ts';
 import { publishEvents } from '../webhooks/outbox.ts';
-import { deleteErased, type HashOfPerson } from './erased.ts';
 import * as db from './inbound-store.ts';
 import { deleteOldSeen, type Part, plainNumber } from './inbound-store.ts';
 import { reactToKeywords } from './keywords.ts';
 import { applyOptInReplies } from './opt-ins.ts';
-import { applyConsentWords, type Heard, hear, numberOf } from './stops.ts';
+import { applyConsentWords, type Heard, hear } from './stops.ts';
 import { noteWishes } from './suspected.ts';
 
 /** The account id of messages to a number that no account has. */
@@ -65,21 +64,6 @@ export type ReceivedMessage = {
  * composition root passes in the function of the inbox.
  */
 export type OnInbound = (tx: Db, arrivals: readonly ReceivedMessage[]) => Promise<void>;
-
-/**
- * Lets erased persons be written to again when they write START themselves, in the transaction that stores the message;
- * then calls the other listener.
- */
-export const withReturns =
-  (hashOf: HashOfPerson, next: OnInbound): OnInbound =>
-  async (tx, arrivals) => {
-    const returns = arrivals.flatMap(({ accountId, channel, source, said }) => {
-      const phoneNumber = said?.says === 'START' ? numberOf({ channel, source }) : null;
-      return phoneNumber === null ? [] : [{ accountId, phoneNumber, at: null }];
-    });
-    await deleteErased(tx, hashOf, returns);
-    await next(tx, arrivals);
-  };
 
 type InboundDeps = { readonly pool: Pool; readonly onInbound: OnInbound };
 type InboxDeps = InboundDeps & { readonly log: Log; readonly metrics: Pick<Metrics, 'registry'> };

@@ -8,7 +8,7 @@ import type { Purpose } from '../core/channels.ts';
 import { bigint, rowsOf, text } from '../core/db/columns.ts';
 import { as, columns, type Db, exec, many, maybeOne, one, raw, type RowOf, sql } from '../core/db/query.ts';
 import { tenant, transaction } from '../core/db/transaction.ts';
-import { AppError, invalidFields } from '../core/errors.ts';
+import { AppError, type FieldError, invalidFields } from '../core/errors.ts';
 import { type App, ErrorOut, type PlatformDeps, ref, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { idempotentHandler } from '../core/http/idempotency.ts';
@@ -108,16 +108,20 @@ export function optInRoutes(app: App, deps: Deps): void {
   });
 }
 
+const faultsOf = ({ mode, text, sender = '' }: Static<typeof OptInIn>): FieldError[] => [
+  ...(mode === 'page' && !text.includes(LINK) ? [{ field: 'text', message: `must contain ${LINK}` }] : []),
+  ...(mode === 'keyword' && /[^+\d]/.test(sender)
+    ? [{ field: 'sender', message: 'must be a number: nobody can reply to a name' }]
+    : []),
+];
+
 /** Sends a question and stores it, both or none. Errors: 400, 409. */
 async function ask({ accept, config }: Deps, actor: Actor, input: Static<typeof OptInIn>): Promise<string> {
   const { mode, text, purpose = 'marketing', sender = '' } = input;
   const read = readNumber(input.to, actor.numberRules);
   const faults = [
     ...('fault' in read ? [{ field: 'to', message: NUMBER_FAULTS[read.fault] }] : []),
-    ...(mode === 'page' && !text.includes(LINK) ? [{ field: 'text', message: `must contain ${LINK}` }] : []),
-    ...(mode === 'keyword' && /[^+\d]/.test(sender)
-      ? [{ field: 'sender', message: 'must be a number: nobody can reply to a name' }]
-      : []),
+    ...faultsOf(input),
   ];
   if ('fault' in read || faults.length > 0) throw invalidFields(faults);
   const { accountId } = actor;

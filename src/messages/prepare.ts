@@ -243,16 +243,21 @@ const trafficOf = ({
   salt: 0,
 });
 
-function fillText(work: Work): Refusal | null {
-  const { draft, message, tables } = work;
-  const { encoding, gsmOnly, udh, maxParts = MAX_PARTS } = draft;
+/** Checks the text, and puts the recipient's link in the place of `{{optout}}`. What an SMPP customer submits is sent as it is. */
+function fillLink({ message, tables }: Work): Refusal | null {
   if (message.body === '') return 'empty_body';
   if (message.body.includes('\0')) return 'bad_body';
-  // What an SMPP customer submits is sent as it is.
-  if (message.smppCredentialId === null && asksOptOut(message.body)) {
-    if (!tables.optOutLink) return 'no_public_url';
-    message.body = withOptOut(message.body, tables.optOutLink({ ...message, phoneNumber: message.destination }));
-  }
+  if (message.smppCredentialId !== null || !asksOptOut(message.body)) return null;
+  if (!tables.optOutLink) return 'no_public_url';
+  message.body = withOptOut(message.body, tables.optOutLink({ ...message, phoneNumber: message.destination }));
+  return null;
+}
+
+function fillText(work: Work): Refusal | null {
+  const { draft, message } = work;
+  const { encoding, gsmOnly, udh, maxParts = MAX_PARTS } = draft;
+  const refusal = fillLink(work);
+  if (refusal !== null) return refusal;
   if (encoding === 'smart' && maySmart(message.destination, message.purpose)) {
     const smart = smartText(message.body);
     message.body = smart.text;

@@ -4,6 +4,7 @@ import { isUserId, personOf, toE164 } from '../core/phone.ts';
 import { ALL_MESSAGES, type ConsentChange, changeConsent, type OptOut, optIn, senderKey } from './consent.ts';
 import { answerTo, loadConsentSettings, revokesAll, type SettingsOf, wordsAt } from './consent-settings.ts';
 import { type Said, saidIn } from './consent-words.ts';
+import { deleteErased, type HashOfPerson } from './erased.ts';
 import { type Key, messagesByKey } from './store.ts';
 
 /** A text from a handset. `source` is the person's number and `destination` ours, as the carrier writes them. */
@@ -138,3 +139,20 @@ export async function recordMarketingStops(tx: Db, keys: readonly Key[]): Promis
         WHERE id IN (SELECT account_id FROM stopped) AND NOT has_opt_outs`,
   );
 }
+
+type Arrival = Pick<InboundText, 'accountId' | 'channel' | 'source'> & { readonly said?: Said | null };
+
+/**
+ * Lets erased persons be written to again when they write START themselves, in the transaction that stores the message;
+ * then calls the other listener.
+ */
+export const withReturns =
+  <A extends Arrival>(hashOf: HashOfPerson, next: (tx: Db, arrivals: readonly A[]) => Promise<void>) =>
+  async (tx: Db, arrivals: readonly A[]): Promise<void> => {
+    const returns = arrivals.flatMap(({ accountId, channel, source, said }) => {
+      const phoneNumber = said?.says === 'START' ? numberOf({ channel, source }) : null;
+      return phoneNumber === null ? [] : [{ accountId, phoneNumber, at: null }];
+    });
+    await deleteErased(tx, hashOf, returns);
+    await next(tx, arrivals);
+  };

@@ -244,13 +244,15 @@ test('two requests that change different fields at the same time both count', as
   await other.query('BEGIN');
   await other.query('UPDATE account_retention SET media_days = 9');
   const pending = keep({ messagesDays: 7 });
-  await until(
-    'the request that waits',
-    async () => (await countLockWaits(pool, 'INSERT INTO account_retention')) > 0,
-  ).finally(async () => {
+  try {
+    await until(
+      'the request that waits',
+      async () => (await countLockWaits(pool, 'INSERT INTO account_retention')) > 0,
+    );
+  } finally {
     await other.query('COMMIT');
     other.release();
-  });
+  }
   expect((await pending).body).toMatchObject({ messagesDays: 7, mediaDays: 9 });
   await keep({ messagesDays: null, mediaDays: null });
 });

@@ -335,7 +335,7 @@ export type Review = Awaited<ReturnType<typeof reviewContent>>;
 
 /** Recipients and cost of the draft, counted for all recipients. Nothing is stored. */
 export function useReview(draft: Draft) {
-  const body = toReview(draft, new Date());
+  const body = toReview(draft, useNow());
   return useQuery({
     queryKey: ['campaign-review', JSON.stringify(body)],
     queryFn: ({ signal }) => reviewContent(body, signal),

@@ -2,11 +2,13 @@ import { Button, Group, Input, NativeSelect, Radio, SimpleGrid, Stack, Textarea,
 import { useQuery } from '@tanstack/react-query';
 import { ImagePlus } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
+import { sendingQuery } from '../api/data.ts';
 import { lazyPart } from '../api/load.ts';
 import type { Media } from '../api/media.ts';
 import { type Network, type TemplateOption, templateQuery } from '../api/networks.ts';
 import { GuardedButton } from '../ui/actions.tsx';
 import { openDialog } from '../ui/dialog.tsx';
+import { useFormat } from '../ui/format.ts';
 import { PartsCounter } from '../ui/message.tsx';
 import { ErrorState } from '../ui/parts.tsx';
 import { type Channel, type DraftForm, hasText, KINDS } from './draft.ts';
@@ -227,5 +229,25 @@ function PictureField({ form }: { readonly form: DraftForm }) {
         )}
       </Group>
     </Input.Wrapper>
+  );
+}
+
+/** The field for parameters of SMPP, for accounts that may send some. */
+export function TlvField({ form }: { readonly form: DraftForm }) {
+  const { t } = useTranslation('send');
+  const format = useFormat();
+  const { data } = useQuery(sendingQuery);
+  if (data === undefined || data.tlvTags.length === 0) return null;
+  return (
+    <Textarea
+      label={t('tlvs')}
+      description={t('tlvsHint', { tags: format.list(data.tlvTags) })}
+      autosize
+      minRows={1}
+      maxRows={10}
+      spellCheck={false}
+      autoComplete="off"
+      {...form.getInputProps('tlvs')}
+    />
   );
 }

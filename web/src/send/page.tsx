@@ -22,7 +22,6 @@ import { BookUser, Send } from 'lucide-react';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
-import { sendingQuery } from '../api/data.ts';
 import { type Network, senderQuery, templateQuery } from '../api/networks.ts';
 import { useProblemText } from '../api/passkey.ts';
 import { ApiError } from '../api/send.ts';
@@ -31,10 +30,9 @@ import { GuardedButton } from '../ui/actions.tsx';
 import { ContactSearch, type FoundContact } from '../ui/contact-search.tsx';
 import { MessageText } from '../ui/message.tsx';
 import { ErrorState, PageFrame, Section, TextLink } from '../ui/parts.tsx';
-import { useFormat } from '../ui/format.ts';
 import { choice, text, useUrlState } from '../ui/url-state.ts';
 import { ChannelBadge, MessageStatus, MsisdnText, usePurposes } from '../ui/values.tsx';
-import { ContentFields } from './content-fields.tsx';
+import { ContentFields, TlvField } from './content-fields.tsx';
 import {
   CHANNELS,
   type Channel,
@@ -136,26 +134,6 @@ function PurposeFields({ form }: { readonly form: DraftForm }) {
       />
       <Switch label={t('respectCalendar')} {...form.getInputProps('respectCalendar', { type: 'checkbox' })} />
     </Stack>
-  );
-}
-
-/** The field for parameters of SMPP, for accounts that may send some. */
-function TlvField({ form }: { readonly form: DraftForm }) {
-  const { t } = useTranslation('send');
-  const format = useFormat();
-  const { data } = useQuery(sendingQuery);
-  if (data === undefined || data.tlvTags.length === 0) return null;
-  return (
-    <Textarea
-      label={t('tlvs')}
-      description={t('tlvsHint', { tags: format.list(data.tlvTags) })}
-      autosize
-      minRows={1}
-      maxRows={10}
-      spellCheck={false}
-      autoComplete="off"
-      {...form.getInputProps('tlvs')}
-    />
   );
 }
 

@@ -32,7 +32,12 @@ export const PEOPLE: readonly Step[] = [
   step('putConsentSettings', { as: 'user' }),
   step('askForOptIn'),
   step('findOptIn', { path: { optInId: from('askForOptIn.optInId') } }),
-  step('showConsentPage', { path: { token: 'unknown' }, as: 'anonymous', status: 404, because: 'the link is in a message' }),
+  step('showConsentPage', {
+    path: { token: 'unknown' },
+    as: 'anonymous',
+    status: 404,
+    because: 'the link is in a message',
+  }),
   step('answerConsentPage', {
     path: { token: 'unknown' },
     query: { answer: 'yes' },
