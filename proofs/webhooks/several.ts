@@ -1,6 +1,5 @@
-import { Webhook } from 'standardwebhooks';
 import type { Client } from '../../test/support/client.ts';
-import type { Expected } from './compare.ts';
+import { type Expected, isSigned } from './compare.ts';
 import type { SeveralEvent } from './receivers.ts';
 
 type Wanted = {
@@ -93,13 +92,4 @@ export function compareSeveral(
     unsigned,
     withSeveralIds: [...ids.values()].filter((set) => set.size > 1).length,
   };
-}
-
-function isSigned({ body, headers }: SeveralEvent['request'], secret: string): boolean {
-  try {
-    new Webhook(secret).verify(body, headers);
-    return true;
-  } catch {
-    return false;
-  }
 }

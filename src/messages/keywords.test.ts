@@ -163,7 +163,15 @@ test('copies to a receiver that is slow leave room for those of other accounts',
   await insertNumber(pool, { connectionId, number: '393399957021', accountId: other.accountId });
   await rule('*', { accountId: other.accountId, forwardTo: 'https://quick.example.com/copy' });
   await arrive('hello', PERSON, '393399957021');
-  await carryOut(deps());
+  const { promise: quickCame, resolve } = Promise.withResolvers<void>();
+  const answer = post({});
+  const slowly = async (request: PostRequest) => {
+    if (request.url.includes('quick')) resolve();
+    const answered = await answer(request);
+    await quickCame;
+    return answered;
+  };
+  await carryOut(deps({ poster: { post: slowly } }));
   expect(posts.findIndex(({ url }) => url.includes('quick'))).toBeLessThanOrEqual(5);
 });
 

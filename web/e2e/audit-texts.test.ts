@@ -28,6 +28,7 @@ const OF_THE_GATEWAY = [
 const OTHERS = [
   'ada.example',
   'contact.import',
+  'erasures.carry',
   'inbox.auto-answer',
   'lists.id',
   'password.reset',
