@@ -11537,7 +11537,7 @@ export interface operations {
                             accepted: boolean;
                             /** @enum {string} */
                             channel: "SMS" | "RCS" | "WHATSAPP";
-                            /** @description 200 accepted; 400 bad number, no route or no price; 402 no credit; 403 opted out. */
+                            /** @description 200 accepted; 400 bad number, no route or no price; 401 sender not allowed; 402 no credit; 403 opted out. */
                             statusCode: number;
                             reasons: string[];
                             /** @description The sender used instead of the requested one; absent when that one is used. */

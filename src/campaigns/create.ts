@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type Author, recordAudit } from '../accounts/audit.ts';
 import { listFields } from '../contacts/fields.ts';
 import { findBook } from '../contacts/limits.ts';
@@ -37,6 +38,8 @@ import {
   refuseWithoutScope,
 } from './campaign.ts';
 import { confirmCampaign, takeBackConfirmation, updateJobDueNow } from './lifecycle.ts';
+import { hasHours } from './hours.ts';
+import { hasPricesOfGoal } from './price-change.ts';
 import { loadRefusals } from './refusals.ts';
 import { type ApplyIn, type CampaignIn, CampaignPatch } from './schema.ts';
 import {
@@ -116,7 +119,10 @@ async function changeCampaign(tx: Db, actor: Author, { id, patch, now }: Change)
   if (current.status > CAMPAIGN.READY) throw notEditable(current.status);
   const settings = await checkedSettings(tx, accountId, changeSettings(current, patch, now));
   const numbers = await numbersOf(tx, accountId, settings);
-  const confirmed = current.confirmedAt !== null && staysConfirmed(current, settings);
+  const confirmed =
+    current.confirmedAt !== null &&
+    staysConfirmed(current, settings) &&
+    (await hasPricesOfGoal(tx, { ...settings, accountId, id }));
   const takesBack = current.confirmedAt !== null && !confirmed;
   if (takesBack && !(await takeBackConfirmation(tx, actor, current))) throw notEditable(current.status);
   const change = { settings, numbers, changesAudience: changesAudience(current, settings), confirmed };
@@ -127,9 +133,19 @@ async function changeCampaign(tx: Db, actor: Author, { id, patch, now }: Change)
   return takesBack ? current : null;
 }
 
+/**
+ * Settings by which a confirmed campaign has divided its recipients, or judged them: other quiet hours may begin only if it
+ * had hours before.
+ */
+const DIVIDING = ['localTime', 'respectCalendar', 'weeklyCap', 'tlvs', 'rcsTrafficType'] as const;
+
 /** Returns true if a confirmation still holds: the same is sent to the same people, possibly at another time. */
-const staysConfirmed = (before: Settings, after: Settings): boolean =>
-  !changesAudience(before, after) && after.readyToSend && after.scheduledAt !== null;
+const staysConfirmed = (before: CampaignRow, after: Settings): boolean =>
+  !changesAudience(before, after) &&
+  DIVIDING.every((key) => isDeepStrictEqual(before[key], after[key])) &&
+  (hasHours(before) || after.quietHours === null || isDeepStrictEqual(before.quietHours, after.quietHours)) &&
+  after.readyToSend &&
+  after.scheduledAt !== null;
 
 /** Wakes the workers for the campaign, which may have another date. */
 async function wakeAgain(tx: Db, one: { accountId: number; id: number }): Promise<void> {
@@ -215,7 +231,7 @@ export async function calculateAudience(
   );
   const templates = await findBilledTemplates(tx, { ...campaign, accountId });
   const overWeeklyCap = await countOverWeeklyCap(tx, plan, campaign);
-  const whatsappCategory = templates.WHATSAPP?.category ?? null;
+  const whatsappCategory = plan.mode.includes('WHATSAPP') ? (templates.WHATSAPP?.category ?? null) : null;
   const audience = { ...sums, overWeeklyCap, prices: plan.prices, whatsappCategory };
   const listVersions = campaign.contactListIds.map((list) => versions.find((v) => v.id === list)?.version ?? 0);
   const counted = { audience, version: campaign.version, listVersions, estimatedMicros };

@@ -9,6 +9,7 @@ import { newId } from '../core/ids.ts';
 import { insertChunks } from '../dispatch/store.ts';
 import { topUp } from '../money/credit.ts';
 import type { NewAccount } from '../operate/account-commands.ts';
+import { insertPrice } from '../money/prices.ts';
 import { statusAllows } from './store.ts';
 
 const PRICE_MICROS = 70_000;
@@ -117,6 +118,32 @@ describe('confirming', () => {
     expect(await books()).toEqual(before);
     expect((await call('GET', `/${id}`)).body).toMatchObject({ status: 0, confirmedAt: null });
     expect(await runOf(id)).toEqual([]);
+  });
+
+  test('rejects a goal whose prices do not hold on the date of the campaign', async () => {
+    const id = await priced({ scheduledDate: inADay() });
+    await insertPrice(api.pool, {
+      accountId: account.accountId,
+      channel: 'SMS',
+      prefix: '39333',
+      unitMicros: 90_000,
+      refundUndelivered: false,
+      validFrom: new Date(Date.now() + 2 * 86_400_000),
+    });
+    await call('PUT', `/${id}`, { scheduledDate: new Date(Date.now() + 3 * 86_400_000).toISOString() });
+    expect(await unmet(id)).toEqual([400, ['goal']]);
+    await call('POST', `/${id}/calculateGoal`);
+    expect((await confirm(id)).status).toBe(202);
+    // Back to the day on which the old price holds: the confirmation is revoked.
+    expect((await call('PUT', `/${id}`, { scheduledDate: inADay() })).body).toMatchObject({ confirmedAt: null });
+  });
+
+  test('is revoked by hours that its recipients were not divided by', async () => {
+    const id = await priced({ scheduledDate: inADay() });
+    expect((await confirm(id)).status).toBe(202);
+    const quietHours = { from: '21:00', to: '09:00' };
+    expect((await call('PUT', `/${id}`, { name: 'Summer' })).body.confirmedAt).not.toBeNull();
+    expect((await call('PUT', `/${id}`, { quietHours })).body).toMatchObject({ confirmedAt: null });
   });
 
   test('rejects a stale audience, one without recipients, and one that the credit does not cover', async () => {

@@ -14,7 +14,7 @@ import { listRoutedPrefixes } from '../routing/routes.ts';
 import type { TemplateKey } from '../templates/sync.ts';
 import { checkSettings, checkTemplates, refuseWithoutScope } from './campaign.ts';
 import { deleteDraftOf } from './drafts.ts';
-import { endAudiencesOfOtherCategory } from './price-change.ts';
+import { endAudiencesOfOtherCategory, hasPricesOfGoal } from './price-change.ts';
 import { deleteRecipients, deleteRun, listTemplateFaults } from './end.ts';
 import { moveToDiscarded, publishState } from './run.ts';
 import {
@@ -74,7 +74,7 @@ async function unmetPreconditions(tx: Db, actor: Actor, campaign: CampaignRow, n
     ...recipientFaults(campaign),
     ...dateFaults(campaign, now),
     ...(await routeFaults(tx, accountId, campaign)),
-    ...audienceFaults(actor, campaign),
+    ...(await audienceFaults(tx, actor, campaign)),
   ];
 }
 
@@ -103,7 +103,7 @@ async function routeFaults(tx: Db, accountId: number, { audience }: CampaignRow)
  * Checks that the price was calculated for what would be sent now, that at least one recipient is reached, and that the
  * price is within the credit.
  */
-function audienceFaults(actor: Actor, campaign: CampaignRow): FieldError[] {
+async function audienceFaults(tx: Db, actor: Actor, campaign: CampaignRow): Promise<FieldError[]> {
   const { audience, audienceFresh, estimatedMicros, availableMicros } = campaign;
   if (!audience) return [{ field: 'goal', message: 'the cost has not been calculated: call calculateGoal' }];
   if (!audienceFresh)
@@ -113,6 +113,8 @@ function audienceFaults(actor: Actor, campaign: CampaignRow): FieldError[] {
         message: 'recipients, mode or content have changed since the cost was calculated: call calculateGoal again',
       },
     ];
+  if (!(await hasPricesOfGoal(tx, { ...campaign, accountId: actor.accountId })))
+    return [{ field: 'goal', message: 'prices on its date differ from those of the goal: call calculateGoal again' }];
   if (audience.total === 0) return [{ field: 'destinations', message: nobodyReachable(audience.skipped) }];
   return availableMicros !== null && availableMicros < estimatedMicros ? [insufficientCredit(actor, campaign)] : [];
 }

@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import { recordAudit, systemAuthor } from '../accounts/audit.ts';
-import { type Db, exec, sql } from '../core/db/query.ts';
+import { type Db, exec, maybeOne, sql } from '../core/db/query.ts';
 import { moveChunksToParked } from '../dispatch/store.ts';
 import { listPricesToMany } from '../messages/billing.ts';
 import type { ListedPrice } from '../money/pricing.ts';
@@ -44,6 +45,21 @@ const updatePricedCategory = (
     sql`UPDATE campaign SET audience = jsonb_set(audience, '{whatsappCategory}', to_jsonb(${category}::text))
         WHERE account_id = ${accountId} AND id = ${campaignId}`,
   );
+
+type Priced = Omit<Parameters<typeof listPricesToMany>[1], 'at'> & {
+  readonly id: number;
+  readonly scheduledAt?: Date | null;
+};
+
+/** Returns true if the prices on the date of a campaign are those for which its goal was calculated. */
+export async function hasPricesOfGoal(db: Db, { id, scheduledAt = null, ...campaign }: Priced): Promise<boolean> {
+  const goal = await maybeOne<{ prices: unknown }>(
+    db,
+    sql`SELECT audience -> 'prices' AS prices FROM campaign WHERE account_id = ${campaign.accountId} AND id = ${id}`,
+  );
+  const prices = await listPricesToMany(db, { ...campaign, at: scheduledAt });
+  return isDeepStrictEqual(goal?.prices, JSON.parse(JSON.stringify(prices)));
+}
 
 /** Makes the audiences of campaigns that are not confirmed stale, if one of these templates is in another category now. */
 export async function endAudiencesOfOtherCategory(tx: Db, templates: readonly TemplateKey[]): Promise<void> {

@@ -121,7 +121,12 @@ test('a campaign that states no purpose is refused by that of its template or tr
   await insertTemplate(pool, { ...whatsapp, id: 'w', name: 'w', category: 'MARKETING' });
   const rcs = { ...made, channel: 'RCS', connectionId: null, content: { text: 'Hi' }, category: '' } as const;
   await insertTemplate(pool, { ...rcs, id: 'r', name: 'r', trafficType: 'AUTHENTICATION' });
-  const none = { whatsappTemplateId: null, whatsappPhoneNumberId: null, rcsTemplateId: null };
+  const none = {
+    sendingMode: 'WHATSAPP_RCS_SMS' as const,
+    whatsappTemplateId: null,
+    whatsappPhoneNumberId: null,
+    rcsTemplateId: null,
+  };
   const purpose = async (more: object) =>
     (await loadRefusals(pool, { accountId, campaign: { ...none, ...more } })).purpose;
   expect(await purpose({})).toBe('service');
@@ -129,4 +134,6 @@ test('a campaign that states no purpose is refused by that of its template or tr
   expect(await purpose({ rcsTemplateId: 'r', rcsTrafficType: 'PROMOTION' })).toBe('marketing');
   expect(await purpose({ rcsTemplateId: 'r', whatsappTemplateId: 'w' })).toBe('marketing');
   expect(await purpose({ purpose: 'transactional', whatsappTemplateId: 'w' })).toBe('transactional');
+  // Templates of channels that it does not use say nothing.
+  expect(await purpose({ sendingMode: 'SMS', rcsTemplateId: 'r', whatsappTemplateId: 'w' })).toBe('service');
 });

@@ -4,6 +4,7 @@ import { as, columns, type Db, one, type RowOf, raw, type Sql, sql } from '../co
 import { purposeOfCampaign } from '../messages/billing.ts';
 import { IS_HELD, senderKey } from '../messages/consent.ts';
 import { poolNameOf } from '../routing/sender-rules.ts';
+import { chainOf, type SendingMode } from './audience.ts';
 import { hasMarketing } from '../templates/store.ts';
 
 const RULES = columns({
@@ -28,6 +29,7 @@ export type Refusals = RowOf<typeof RULES> & {
 };
 
 type Planned = {
+  readonly sendingMode: SendingMode;
   readonly purpose?: Purpose | null;
   readonly smsSender?: string | null;
   readonly rcsAgentId?: string | null;
@@ -51,6 +53,8 @@ export async function loadRefusals(
         WHERE a.id = ${accountId}`,
   );
   const { purpose = null, rcsTrafficType: trafficType = null } = campaign;
+  // A draft may keep the template of a channel that it no longer uses.
+  const chain = chainOf(campaign.sendingMode);
   const { smsSender: SMS, rcsAgentId: RCS, whatsappPhoneNumberId: WHATSAPP } = campaign;
   const senders = { SMS, RCS, WHATSAPP };
   return {
@@ -58,8 +62,8 @@ export async function loadRefusals(
     accountId,
     purpose: purposeOfCampaign({
       purpose,
-      whatsappCategory,
-      trafficType: trafficType ?? templateTraffic,
+      whatsappCategory: chain.includes('WHATSAPP') ? whatsappCategory : null,
+      trafficType: chain.includes('RCS') ? (trafficType ?? templateTraffic) : null,
       accountPurpose,
     }),
     hasMarketing: await hasMarketing(db, { accountId, templateId: campaign.whatsappTemplateId }),

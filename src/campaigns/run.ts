@@ -211,7 +211,8 @@ const RUNNING_CAMPAIGN = columns({
   pricedCategory: as<string | null>("c.audience ->> 'whatsappCategory'"),
   /** The category of the WhatsApp template now; null: none. */
   whatsappCategory: as<string | null>(
-    "(SELECT lower(t.category) FROM template t WHERE t.channel = 'WHATSAPP' AND t.id = c.whatsapp_template_id)",
+    `(SELECT lower(t.category) FROM template t WHERE t.channel = 'WHATSAPP' AND t.id = c.whatsapp_template_id
+       AND c.sending_mode LIKE '%WHATSAPP%')`,
   ),
   trafficType: as<TrafficType | null>(trafficTypeSql('c')),
   fallback: as<Fallback>('c.fallback'),

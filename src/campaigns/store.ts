@@ -119,9 +119,10 @@ const SETTINGS = {
   rate: as<number | null>('k.rate'),
 };
 
-/** The traffic type of the messages of a campaign on RCS: its own, or that of its template. */
-export const trafficTypeSql = (campaign: 'c' | 'k'): string => `coalesce(${campaign}.rcs_traffic_type,
-  (SELECT t.traffic_type FROM template t WHERE t.channel = 'RCS' AND t.id = ${campaign}.rcs_template_id))`;
+/** The traffic type of the messages of a campaign on RCS: its own, or that of its template; null if it sends none there. */
+export const trafficTypeSql = (campaign: 'c' | 'k'): string => `CASE WHEN ${campaign}.sending_mode LIKE '%RCS%' THEN
+  coalesce(${campaign}.rcs_traffic_type,
+    (SELECT t.traffic_type FROM template t WHERE t.channel = 'RCS' AND t.id = ${campaign}.rcs_template_id)) END`;
 
 const AUDIENCE_IS_FRESH = sql`(k.audience_version IS NOT DISTINCT FROM k.version AND k.audience_list_versions IS NOT DISTINCT FROM ARRAY(
   SELECT l.version FROM unnest(k.contact_list_ids) WITH ORDINALITY AS u (id, place)

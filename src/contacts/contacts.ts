@@ -3,8 +3,9 @@ import { type Author, recordAudit } from '../accounts/audit.ts';
 import type { Db } from '../core/db/query.ts';
 import { setStatementTimeoutMinutes } from '../core/db/transaction.ts';
 import { AppError, existing } from '../core/errors.ts';
-import { personOf } from '../core/phone.ts';
-import { setOptOuts } from '../messages/consent.ts';
+import type { Channel } from '../core/channels.ts';
+import { type NumberRules, personOf, readNumber } from '../core/phone.ts';
+import { listOptOutsOf, setOptOuts } from '../messages/consent.ts';
 import { isWanted, publishFacts } from '../webhooks/outbox.ts';
 import { createField, listFields } from './fields.ts';
 import { claimBook, limitReached, limitsOf, updateContactCount } from './limits.ts';
@@ -38,8 +39,12 @@ export async function createContact(tx: Db, actor: Author, input: Static<typeof 
   const [written] = await insertContacts(tx, { accountId, rows: [row] });
   if (!written) throw new Error('the contact was not written');
   await updateContactCount(tx, { accountId, by: 1 });
-  if (row.phoneNumber !== null && input.optedOut)
-    await setOptOuts(tx, actor, { phoneNumber: row.phoneNumber, channels: input.optedOut, source: 'API' });
+  if (row.phoneNumber !== null && input.optedOut) {
+    // A new contact with an empty list must not take back a STOP of the number.
+    const known = await optedOutOf(tx, { accountId, phoneNumber: row.phoneNumber });
+    const channels = [...new Set([...known, ...input.optedOut])];
+    await setOptOuts(tx, actor, { phoneNumber: row.phoneNumber, channels, source: 'API' });
+  }
   await publishContacts(tx, accountId, 'contact.created', [{ ...row, id: written.id }]);
   return written.id;
 }
@@ -59,19 +64,20 @@ async function refuseTakenNumber(tx: Db, accountId: number, number: string | nul
 }
 
 /**
- * Changes the fields of a contact that `input` has. A new number has the opt-outs of that number. Call it in a
- * transaction.
+ * Changes the fields of a contact that `input` has. A new number has the opt-outs and the validity of that number: what a
+ * client sends back unchanged about the previous one does not apply to it. Call it in a transaction.
  * Errors: 400 naming the faulty fields, 404, 409 when another contact has the number.
  */
 export async function changeContact(
   tx: Db,
   actor: Author,
   id: number,
-  input: Static<typeof ContactPatch>,
+  given: Static<typeof ContactPatch>,
 ): Promise<void> {
   const { accountId } = actor;
   const rules = await claimBook(tx, { accountId, to: 'change' });
   const current = await existing(findContact(tx, { accountId, id }));
+  const input = isOtherNumber(given, current, rules) ? await withoutEcho(tx, accountId, given, current) : given;
   const row = readContact(input, { rules, fields: await listFields(tx, { accountId }) }, current);
   await refuseTakenNumber(tx, accountId, row.phoneNumber, id);
   await updateContact(tx, { accountId, id, row });
@@ -79,6 +85,40 @@ export async function changeContact(
   if (row.phoneNumber !== null && input.optedOut)
     await setOptOuts(tx, actor, { phoneNumber: row.phoneNumber, channels: input.optedOut, source: 'API' });
   await publishContacts(tx, accountId, 'contact.updated', [{ ...row, id }]);
+}
+
+/** The channels on which a number has opted out of all messages. */
+const optedOutOf = async (
+  tx: Db,
+  { accountId, phoneNumber }: { readonly accountId: number; readonly phoneNumber: string | null },
+): Promise<Channel[]> => {
+  const rows = phoneNumber === null ? [] : await listOptOutsOf(tx, { accountId, phoneNumber });
+  return rows.filter(({ purpose }) => purpose === '*').map(({ channel }) => channel);
+};
+
+function isOtherNumber(
+  { phoneNumber }: Static<typeof ContactPatch>,
+  current: Pick<NewContact, 'phoneNumber'>,
+  rules: NumberRules,
+): boolean {
+  const read = typeof phoneNumber === 'string' ? readNumber(phoneNumber, rules) : null;
+  return read !== null && 'e164' in read && read.e164 !== current.phoneNumber;
+}
+
+/** Drops what a client sends back unchanged about the previous number. */
+async function withoutEcho(
+  tx: Db,
+  accountId: number,
+  { isValid, optedOut, ...others }: Static<typeof ContactPatch>,
+  current: Pick<NewContact, 'phoneNumber' | 'isValid'>,
+): Promise<Static<typeof ContactPatch>> {
+  const before = await optedOutOf(tx, { accountId, phoneNumber: current.phoneNumber });
+  const isEcho = new Set(before).symmetricDifference(new Set(optedOut)).size === 0;
+  return {
+    ...others,
+    ...(isValid !== undefined && isValid !== current.isValid && { isValid }),
+    ...(optedOut && !isEcho && { optedOut }),
+  };
 }
 
 /** Publishes the contacts that were written, if the account takes such events. */

@@ -270,6 +270,30 @@ describe('changing', () => {
   });
 });
 
+describe('a contact that is sent back with another number', () => {
+  test('keeps the opt-outs and the validity of that number', async () => {
+    const [number, taken] = [freshNumber(), freshNumber()];
+    const { id: other } = (await call('POST', '/contacts', { phoneNumber: taken, optedOut: ['SMS'] })).body;
+    await call('DELETE', `/contacts?ids=${other}`);
+    const { id } = (await call('POST', '/contacts', { phoneNumber: number, isValid: false })).body;
+    const { body } = await call('GET', `/contacts/${id}`);
+    expect((await call('PUT', `/contacts/${id}`, { ...body, phoneNumber: taken })).status).toBe(200);
+    expect((await call('GET', `/contacts/${id}`)).body).toMatchObject({
+      phoneNumber: taken,
+      isValid: true,
+      optedOut: ['SMS'],
+    });
+  });
+
+  test('an empty list of a new contact takes back no opt-out', async () => {
+    const number = freshNumber();
+    const { id: first } = (await call('POST', '/contacts', { phoneNumber: number, optedOut: ['SMS'] })).body;
+    await call('DELETE', `/contacts?ids=${first}`);
+    const { body } = await call('POST', '/contacts', { phoneNumber: number, optedOut: [] });
+    expect((await call('GET', `/contacts/${body.id}`)).body.optedOut).toEqual(['SMS']);
+  });
+});
+
 describe('deleting', () => {
   test('returns how many were deleted and which did not exist; an id of another account does not exist', async () => {
     const [a, b, foreign] = [await create(), await create(), await create({}, otherAccount.apiKey)];

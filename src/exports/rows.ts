@@ -1,3 +1,4 @@
+import { DAY_MS } from '../core/time.ts';
 import pg from 'pg';
 import { FAILURES } from '../campaigns/recipients.ts';
 import { findCampaign } from '../campaigns/store.ts';
@@ -85,7 +86,9 @@ async function spanOf(db: Db, accountId: number, filters: ReportFilters, now: Da
   if (!('campaignId' in filters)) return idRangeOf(new Date(filters.startDateTime), new Date(filters.endDateTime));
   const { campaignId, notReached } = filters;
   const campaign = await findCampaign(db, { accountId, id: campaignId });
-  return { campaignId, notReached, ...idRangeOf(campaign?.createdAt ?? now, campaign?.completedAt ?? now) };
+  // A day more on both sides, since each machine that creates ids has its own clock.
+  const from = new Date((campaign?.createdAt ?? now).getTime() - DAY_MS);
+  return { campaignId, notReached, ...idRangeOf(from, new Date((campaign?.completedAt ?? now).getTime() + DAY_MS)) };
 }
 
 /** The opt-outs of an account, with or without a contact, in the order of the numbers. */

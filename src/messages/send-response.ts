@@ -31,8 +31,6 @@ const MALFORMED: Partial<Record<Refusal, keyof (typeof FORMS)[Form]>> = {
   not_a_number: 'number',
   no_country_code: 'number',
   bad_sender: 'sender',
-  sender_not_allowed: 'sender',
-  no_registered_route: 'sender',
   no_pool: 'sender',
   empty_body: 'text',
   bad_body: 'text',

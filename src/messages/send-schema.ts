@@ -228,7 +228,8 @@ const SmsResult = Type.Object({
   accepted: Type.Boolean(),
   channel: channelName(),
   statusCode: Type.Integer({
-    description: '200 accepted; 400 bad number, no route or no price; 402 no credit; 403 opted out.',
+    description:
+      '200 accepted; 400 bad number, no route or no price; 401 sender not allowed; 402 no credit; 403 opted out.',
   }),
   reasons: Reasons,
   ...otherSender,

@@ -38,6 +38,15 @@ describe('the response to the specification’s body', () => {
     });
   });
 
+  test.each(['sender_not_allowed', 'no_registered_route'] as const)(
+    '%s is a rejection of a well-formed request',
+    (refusal) => {
+      expect(answerSend(READER, body, refused(refusal)).results).toMatchObject([
+        { accepted: false, statusCode: 401, reasons: [REFUSALS[refusal]] },
+      ]);
+    },
+  );
+
   test.each(MALFORMED)('%s is a fault of the request, with the field', (refusal) => {
     const fields = { bad_sender: 'senderName', not_a_number: 'phoneNumber', no_country_code: 'phoneNumber' };
     const field = Object.entries(fields).find(([of]) => of === refusal)?.[1] ?? 'message';

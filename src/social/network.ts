@@ -334,7 +334,7 @@ async function withNetworkFailures(work: () => Promise<Grant>): Promise<Grant> {
     if (error instanceof NetworkFailure) throw error;
     const refused = error instanceof oauth.AuthorizationResponseError;
     const message = refused ? 'The person or the network refused' : 'The response is not from this network';
-    throw new NetworkFailure(message, { grantEnded: true });
+    throw new NetworkFailure(message, { grantEnded: refused });
   }
 }
 
