@@ -1172,7 +1172,7 @@ export interface paths {
         get: operations["findCampaign"];
         /**
          * Change a campaign that has not started
-         * @description Omitted fields are unchanged. A confirmed campaign that waits for its time stays confirmed if only its name, description, date, rate, quiet hours or fallback change. Any other change revokes the confirmation: `confirmedAt` is null, the credit is returned, and it must be confirmed again, as `warnings` states.
+         * @description Omitted fields are unchanged. A confirmed campaign that waits for its time stays confirmed if only its name, description, rate, fallback, quiet hours that it had, or date at the same prices change. Any other change revokes the confirmation: `confirmedAt` is null, the credit is returned, and it must be confirmed again, as `warnings` states.
          *
          *     Scope: `campaigns` (write). Roles: manager, admin.
          */

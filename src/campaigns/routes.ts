@@ -151,7 +151,7 @@ function editingRoutes(app: App, deps: PlatformDeps): void {
         'updateCampaign',
         'Change a campaign that has not started',
         'Omitted fields are unchanged. A confirmed campaign that waits for its time stays confirmed if only its name, ' +
-          'description, date, rate, quiet hours or fallback change. Any other change revokes the confirmation: ' +
+          'description, rate, fallback, quiet hours that it had, or date at the same prices change. Any other change revokes the confirmation: ' +
           '`confirmedAt` is null, the credit is returned, and it must be confirmed again, as `warnings` states.',
       ),
       body: withExamples(schema.CampaignPatch, {
