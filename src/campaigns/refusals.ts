@@ -4,7 +4,6 @@ import { as, columns, type Db, one, type RowOf, raw, type Sql, sql } from '../co
 import { purposeOfCampaign } from '../messages/billing.ts';
 import { IS_HELD, senderKey } from '../messages/consent.ts';
 import { poolNameOf } from '../routing/sender-rules.ts';
-import { chainOf, type SendingMode } from './audience.ts';
 import { hasMarketing } from '../templates/store.ts';
 
 const RULES = columns({
@@ -29,7 +28,8 @@ export type Refusals = RowOf<typeof RULES> & {
 };
 
 type Planned = {
-  readonly sendingMode: SendingMode;
+  /** The channels of its chain, with underscores between them. */
+  readonly sendingMode: string;
   readonly purpose?: Purpose | null;
   readonly smsSender?: string | null;
   readonly rcsAgentId?: string | null;
@@ -54,7 +54,7 @@ export async function loadRefusals(
   );
   const { purpose = null, rcsTrafficType: trafficType = null } = campaign;
   // A draft may keep the template of a channel that it no longer uses.
-  const chain = chainOf(campaign.sendingMode);
+  const chain = campaign.sendingMode.split('_');
   const { smsSender: SMS, rcsAgentId: RCS, whatsappPhoneNumberId: WHATSAPP } = campaign;
   const senders = { SMS, RCS, WHATSAPP };
   return {
