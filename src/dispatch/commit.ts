@@ -165,15 +165,23 @@ function retryOf({ onUnknown, alternates }: HeldChunk, outcome: Outcome | null) 
   return { afterMs: 0, counts: false, onUnknown: 'hold', alternates: [] } as const;
 }
 
+/** Bound of the counter in the database, which has 16 bits: a carrier may ask for patience for days. */
+const MAX_ATTEMPT = 32_000;
+/**
+ * A message that a carrier puts off again and again, such as for the full queue of its recipient, comes back more and more
+ * rarely, up to this: otherwise a handful of them would take the rate from all others.
+ */
+const MAX_BACKOFF_MS = 30_000;
+
 const toRetry = (connectionId: number, { chunk, counts, afterMs, alternates, onUnknown, ids }: Group) => ({
   accountId: chunk.accountId,
   connectionId,
   alternates,
   priority: chunk.priority,
   round: chunk.round,
-  attempt: chunk.attempt + 1,
+  attempt: Math.min(MAX_ATTEMPT, chunk.attempt + 1),
   tries: chunk.tries + (counts ? 1 : 0),
-  afterMs,
+  afterMs: counts ? afterMs : Math.max(afterMs, Math.min(MAX_BACKOFF_MS, afterMs * 2 ** Math.min(chunk.attempt, 10))),
   onUnknown,
   campaignId: chunk.campaignId,
   ids,

@@ -263,13 +263,15 @@ function statusOf({ outcome, resubmit }: Result): number {
  */
 function toParts({ accountId, messageId, connectionId, outcome }: Result): NewPart[] {
   if (outcome.kind === 'retry' || (outcome.kind === 'accepted' && outcome.carrierIds.length < 2)) return [];
-  return outcome.carrierIds.map((carrierId, index) => ({
+  const parts = outcome.carrierIds.map((carrierId, index) => ({
     accountId,
     messageId,
     part: index + 1,
     connectionId,
     carrierId,
   }));
+  // Our own id, under which a carrier may know a message whose outcome is unknown, names the whole message.
+  return outcome.kind === 'unknown' ? parts.filter(({ carrierId }) => carrierId !== messageId) : parts;
 }
 
 /**

@@ -42,19 +42,19 @@ test('a sender is replaced in a country by a number of a pool: the response and 
   expect(await listed('/sender-rules')).toEqual([]);
 });
 
-test('a sender that is not allowed is refused with its field on a single send, and alone in a bulk', async () => {
+test('a sender that is not allowed is rejected on a single send, and alone in a bulk', async () => {
   await operator.ask('PUT', '/sender-rules', { prefix: '65', alphanumeric: 'refused', registeredOnly: true });
   await operator.ask('POST', '/registered-senders', { prefix: '65', sender: 'Known' });
-  await until('the rule', async () => (await send('+6591234567', 'ACME')).status === 400);
-  expect((await send('+6591234567', 'ACME')).body).toMatchObject({ details: [{ field: 'senderName' }] });
-  expect((await send('+6591234567', 'Known')).status).toBe(200);
+  await until('the rule', async () => JSON.stringify((await send('+6591234567', 'ACME')).body).includes('not allowed'));
+  expect((await send('+6591234567', 'ACME')).body).toMatchObject({ results: [{ accepted: false, statusCode: 401 }] });
+  expect((await send('+6591234567', 'Known')).body).toMatchObject({ results: [{ accepted: true }] });
   await insertConnection(program.pool, { name: 'elsewhere', kind: 'smpp', sandbox: false, settings: {} });
   await operator.ask('POST', '/registered-senders', { prefix: '65', sender: 'Bound', connection: 'elsewhere' });
   const bound = await until('the registration', async () => {
     const answer = await send('+6591234567', 'Bound');
     return JSON.stringify(answer.body).includes('provider') && answer;
   });
-  expect(bound).toMatchObject({ status: 400, body: { details: [{ field: 'senderName' }] } });
+  expect(bound).toMatchObject({ status: 200, body: { results: [{ accepted: false, statusCode: 401 }] } });
   const { body } = await program.client.request('POST', '/services/sms/send', {
     body: { messages: [{ sender: 'ACME', body: 'Hello', destinations: ['+6591234567', '+393331234567'] }] },
   });

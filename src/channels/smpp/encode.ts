@@ -335,8 +335,10 @@ function resultOfStatus(status: number, text: string): PartResult {
     case 'retry':
       return { kind: 'retry', cause: 'later', code, text };
     case 'bind':
-    case 'bug':
       return { kind: 'retry', cause: 'rebind', code, text };
+    // A parameter of this message that this carrier does not take: a new bind, which all others share, would not help.
+    case 'bug':
+      return { kind: 'refused', status: 'REJECTED', elsewhere: true, code, text };
     case 'permanent':
       return { kind: 'refused', status: refusalStatus(status), elsewhere: CARRIER_FAULTS.has(status), code, text };
   }

@@ -45,10 +45,13 @@ test.each([
   expect(partResultOf(response(status))).toMatchObject({ kind: 'refused', elsewhere: false });
 });
 
-test('a protocol error or a lost bind is not the fault of the message', () => {
-  for (const status of [STATUS.ESME_RINVBNDSTS, STATUS.ESME_RINVCMDID, STATUS.ESME_RINVTLVLEN]) {
-    expect(partResultOf(response(status))).toMatchObject({ kind: 'retry', cause: 'rebind' });
-  }
+test('a lost bind is not the fault of the message', () => {
+  expect(partResultOf(response(STATUS.ESME_RINVBNDSTS))).toMatchObject({ kind: 'retry', cause: 'rebind' });
+});
+
+test('a message whose parameters a carrier does not take goes to another, and the bind of all others stays', () => {
+  for (const status of [STATUS.ESME_RINVCMDID, STATUS.ESME_RINVTLVLEN])
+    expect(partResultOf(response(status))).toMatchObject({ kind: 'refused', elsewhere: true });
 });
 
 test('a generic_nack without an error says nothing about the message', () => {

@@ -23,6 +23,8 @@ export type ReceiptOptions = {
  */
 const RECEIPT_TYPES: readonly number[] = [0x04, 0x08, 0x20];
 const TYPE_BITS = 0x3c;
+/** The beginning of a receipt with at least one field besides: people write of ids and states, too. */
+const LOOKS_LIKE_RECEIPT = /^\s*id:\S(?=.*\bstat:)(?=.*(?:\b(?:sub|dlvrd|err):|\bdone[ _]?date:))/is;
 
 /**
  * Returns true if a message from the carrier is a receipt (SMPP 3.4, 5.2.12). With `dlrWithoutEsmClass` a message that
@@ -34,7 +36,7 @@ export function isReceipt(message: ReceiptSource, dlrWithoutEsmClass: boolean): 
   if (RECEIPT_TYPES.includes(type)) return true;
   if (type !== 0 || !dlrWithoutEsmClass) return false;
   const isNamed = message.tlvs.has(TAG.receipted_message_id) && message.tlvs.has(TAG.message_state);
-  return isNamed || /^\s*id:\S.*\bstat:/is.test(receiptBody(message));
+  return isNamed || LOOKS_LIKE_RECEIPT.test(receiptBody(message));
 }
 
 /**

@@ -19,7 +19,7 @@ presetConformance({
   settings: SETTINGS,
   accept: (n) => sentAs(`c2a4d4b0-0000-4000-8000-${String(n).padStart(12, '0')}`),
   refuse: error('ValidationException', 'INVALID_PARAMETER'),
-  busy: error('ThrottlingException'),
+  busy: error('com.amazonaws.pinpointsmsvoicev2#ThrottlingException'),
   numberIn: ({ body }) => JSON.parse(body.toString()).DestinationPhoneNumber.slice(1),
 });
 

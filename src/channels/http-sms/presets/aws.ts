@@ -1,5 +1,9 @@
 import { definePreset } from '../protocol.ts';
 
+/** Returns the names of errors as AWS may write them: alone, or after the name of the service. */
+const shapes = (...names: readonly string[]): string[] =>
+  names.flatMap((name) => [name, `com.amazonaws.pinpointsmsvoicev2#${name}`, `com.amazon.coral.service#${name}`]);
+
 /**
  * AWS End User Messaging SMS, SendTextMessage of the API pinpoint-sms-voice-v2
  * (docs.aws.amazon.com/pinpoint/latest/apireference_smsvoicev2 and
@@ -37,25 +41,30 @@ export const aws = definePreset({
     code: '/Reason | /__type',
     text: '/Message | /message',
     rules: [
-      { at: '/__type', is: ['ThrottlingException'], outcome: 'throttled' },
+      { at: '/__type', is: shapes('ThrottlingException'), outcome: 'throttled' },
       {
         at: '/__type',
-        is: [
+        is: shapes(
           'AccessDeniedException',
           'UnrecognizedClientException',
           'InvalidSignatureException',
           'ExpiredTokenException',
           'IncompleteSignature',
           'MissingAuthenticationToken',
-        ],
+        ),
         outcome: 'fault',
       },
       // The spending limit of the account.
-      { at: '/__type', is: ['ServiceQuotaExceededException'], outcome: 'fault' },
+      { at: '/__type', is: shapes('ServiceQuotaExceededException'), outcome: 'fault' },
       { is: ['DESTINATION_PHONE_NUMBER_OPTED_OUT'], outcome: 'refused' },
       { is: ['DESTINATION_COUNTRY_BLOCKED'], outcome: 'refused', elsewhere: true },
       // A sender that does not exist, or that may not be used.
-      { at: '/__type', is: ['ConflictException', 'ResourceNotFoundException'], outcome: 'refused', elsewhere: true },
+      {
+        at: '/__type',
+        is: shapes('ConflictException', 'ResourceNotFoundException'),
+        outcome: 'refused',
+        elsewhere: true,
+      },
     ],
   },
   receipts: {
