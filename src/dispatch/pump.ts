@@ -335,8 +335,8 @@ export function startPump(deps: PumpDeps): Pump {
 /** The outcome that is recorded, and whether the message goes to the chunk's next connection. */
 type Verdict = { readonly outcome: Outcome; readonly elsewhere: boolean };
 
-/** After this many temporary errors (five minutes at 5 s each) the message is treated as rejected. */
-export const MAX_ATTEMPTS = 60;
+/** After this many temporary errors of one connection (five minutes at 5 s each) the message is treated as rejected. */
+export const MAX_ERRORS = 60;
 /** After this many "later" responses of one connection a message moves to another, if there is one. */
 export const MAX_TRIES_BEFORE_MOVE = 2;
 
@@ -345,7 +345,7 @@ export const MAX_TRIES_BEFORE_MOVE = 2;
  * certainly not accepted: after a rejection caused by the carrier and not by the message, or after too many "later"
  * responses. A message with outcome `unknown` stays.
  */
-export function verdictOf(outcome: Outcome, { alternates, attempt, tries }: HeldChunk): Verdict {
+export function verdictOf(outcome: Outcome, { alternates, tries }: HeldChunk): Verdict {
   const canMove = alternates.length > 0;
   if (outcome.kind === 'refused' && outcome.elsewhere && canMove) {
     const { code, text } = outcome;
@@ -353,7 +353,7 @@ export function verdictOf(outcome: Outcome, { alternates, attempt, tries }: Held
   }
   if (outcome.kind !== 'retry' || !outcome.counts) return { outcome, elsewhere: false };
   if (canMove && tries + 1 >= MAX_TRIES_BEFORE_MOVE) return { outcome: { ...outcome, afterMs: 0 }, elsewhere: true };
-  return { outcome: attempt + 1 >= MAX_ATTEMPTS ? refusal(outcome) : outcome, elsewhere: false };
+  return { outcome: tries + 1 >= MAX_ERRORS ? refusal(outcome) : outcome, elsewhere: false };
 }
 
 const refusal = ({ code, text }: Extract<Outcome, { kind: 'retry' }>): Outcome => ({

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { consentWordOf } from './consent-words.ts';
+import { consentWordOf, wordIn } from './consent-words.ts';
 
 test.each([
   'STOP',
@@ -53,6 +53,11 @@ test.each([
   'St op',
 ])('%j says nothing: a word counts as the whole message only', (text) => {
   expect(consentWordOf(text)).toBeNull();
+});
+
+test('a courtesy that is also a word stays when nothing else is left: a yes in Polish, thanks in Danish', () => {
+  expect(wordIn('Tak, dziękuję')).toBe('tak');
+  expect(wordIn('Stop, tak')).toBe('stop');
 });
 
 test.each([

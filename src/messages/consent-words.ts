@@ -165,7 +165,7 @@ export function consentWordOf(text: string): ConsentWord | null {
   return says === 'STOP' ? 'stop' : says === 'START' ? 'start' : null;
 }
 
-const withoutCourtesy = (said: string): string => said.replace(COURTESY_BEFORE, '').replace(COURTESY_AFTER, '');
+const withoutCourtesy = (said: string): string => said.replace(COURTESY_AFTER, '').replace(COURTESY_BEFORE, '');
 
 /** The longest message that may be a wish in other words; longer ones say more. */
 const MAX_WISH_LENGTH = 160;
