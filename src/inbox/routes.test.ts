@@ -183,6 +183,26 @@ describe('an inbound message', () => {
     });
   });
 
+  test('that the person deletes at once is marked as well when both are received together', async () => {
+    const { chatId, contact } = await conversationWith(['one'], { to: '100', rich: {} });
+    const from = contact.phoneNumber;
+    const media = { id: '1', url: null, mimeType: 'image/png', fileName: null };
+    const notice = { kind: 'deleted', messageId: 'wamid.regretted' } as const;
+    await Promise.all([
+      inbox.write('two', { from, to: '100', rich: {} }),
+      inbox.write('regretted', { from, to: '100', rich: { id: 'wamid.regretted', messageType: 'IMAGE', media } }),
+      inbox.write('', { from, to: '100', rich: { notice } }),
+    ]);
+    const messages = await messagesOf(chatId);
+    expect(messages.map((m: { text: string; messageType: string }) => [m.messageType, m.text])).toEqual([
+      ['TEXT', 'one'],
+      ['TEXT', 'two'],
+      ['DELETED', ''],
+    ]);
+    const jobs = sql`SELECT FROM job WHERE kind = 'inbox.media' AND key = ${messages[2].id}`;
+    expect(await many(inbox.database.pool, jobs)).toEqual([]);
+  });
+
   test('of the network that a number has changed moves thread, contact and consent, and is no message', async () => {
     const { accountId } = inbox.account;
     const [from, to] = [nextNumber(), nextNumber()];
