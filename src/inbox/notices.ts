@@ -9,7 +9,7 @@ import { firstIdAt } from '../core/ids.ts';
 import { isUserId, parsePhone, personOf } from '../core/phone.ts';
 import { DAY_MS } from '../core/time.ts';
 import type { ReceivedMessage } from '../messages/inbound.ts';
-import { copyConsent, learnAddresses } from '../messages/person-aliases.ts';
+import { copyConsent, learnAddresses, moveAliases } from '../messages/person-aliases.ts';
 import { publishInboxChanges } from './conversations.ts';
 import { inboxMedia } from './fetch.ts';
 import { CHANGED_CONVERSATION, type ChangedConversation, findChanged } from './store.ts';
@@ -77,6 +77,7 @@ async function moveToNewAddress(tx: Db, { accountId, channel, peer }: NoticeArri
   if (from === to) return;
   // A new user id of a person whose number is known: the number stays the address.
   if (isUserId(address) && !isUserId(peer)) return learnAddresses(tx, [{ accountId, alias: address, address: peer }]);
+  if (!isUserId(address)) await moveAliases(tx, { accountId, from, to });
   await copyConsent(tx, { accountId, from, to: address });
   const contact = await moveContact(tx, { accountId, from, address });
   const threads = await many<{ chatId: string }>(

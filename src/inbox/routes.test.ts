@@ -203,6 +203,19 @@ describe('an inbound message', () => {
     expect(await many(inbox.database.pool, jobs)).toEqual([]);
   });
 
+  test('under a user id continues the thread of a person whose number has changed', async () => {
+    const [from, to, userId] = [nextNumber(), nextNumber(), `IT.${nextNumber()}`];
+    // The new number was known as another one's form of a number.
+    await conversationWith(['stranger'], { from: nextNumber(), to: '100', rich: { alias: `+${to}` } });
+    const { chatId } = await conversationWith(['Hi'], { from, to: '100', rich: { alias: userId } });
+    await inbox.write('', { from, to: '100', rich: { notice: { kind: 'moved', address: `+${to}` } } });
+    await inbox.write('hidden', { from: userId, to: '100', rich: {} });
+    await inbox.write('shown', { from: to, to: '100', rich: {} });
+    expect(await textsOf(chatId)).toEqual(['Hi', 'hidden', 'shown']);
+    const other = await conversationWith(['I have it now'], { from, to: '100', rich: {} });
+    expect(other.chatId).not.toBe(chatId);
+  });
+
   test('of the network that a number has changed moves thread, contact and consent, and is no message', async () => {
     const { accountId } = inbox.account;
     const [from, to] = [nextNumber(), nextNumber()];
