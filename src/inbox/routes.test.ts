@@ -244,7 +244,7 @@ describe('an inbound message', () => {
       limit: 10,
       offset: 0,
     });
-    expect(log).toMatchObject([{ subject: `number:+${to}` }]);
+    expect(log[0]).toMatchObject({ subject: `number:+${to}` });
     const stranger = nextNumber();
     await inbox.write('', { from: nextNumber(), to: '100', rich: { notice: { ...notice, address: `+${stranger}` } } });
     expect((await find(`search=${stranger}`)).data).toEqual([]);
