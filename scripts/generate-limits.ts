@@ -31,7 +31,7 @@ import { MAX_ERRORS, MAX_TRIES_BEFORE_MOVE } from '../src/dispatch/pump.ts';
 import { AVAILABLE_HOURS, MAX_WAITING as MAX_WAITING_EXPORTS } from '../src/exports/make.ts';
 import { CANNED_ANSWERS } from '../src/inbox/canned-answers.ts';
 import { LABELS } from '../src/inbox/labels.ts';
-import { MAX_BYTES as MAX_INBOUND_BYTES } from '../src/inbox/receive.ts';
+import { MAX_BYTES as MAX_INBOUND_BYTES } from '../src/inbox/fetch.ts';
 import { MAX_STREAMS } from '../src/inbox/stream.ts';
 import { LIMITS as MEDIA } from '../src/media/inspect.ts';
 import { KEYWORD_RULES } from '../src/messages/keyword-routes.ts';

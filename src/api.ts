@@ -32,6 +32,7 @@ import { createConsole, docsRoutes, helpRoutes } from './core/http/pages.ts';
 import { createServer } from './core/http/server.ts';
 import { exportFileRoutes, exportRoutes } from './exports/routes.ts';
 import { type InboxRouteDeps, inboxRoutes } from './inbox/routes.ts';
+import { removeAgent } from './inbox/rules.ts';
 import { fileRoutes, mediaRoutes } from './media/routes.ts';
 import { createInboundFileLinks } from './media/store.ts';
 import { type CallbackDeps, callbackRoutes } from './messages/callbacks.ts';
@@ -165,7 +166,7 @@ export function signedRoutes(closed: App, deps: ApiDeps): void {
   verifyGuardRoutes(closed, deps);
   subscriptionRoutes(closed, deps);
   creditRoutes(closed, deps);
-  userRoutes(closed, deps);
+  userRoutes(closed, { ...deps, onRemove: removeAgent });
   invitationRoutes(closed, deps);
   singleSignOnRoutes(closed, deps);
   sessionRoutes(closed, deps);

@@ -20,8 +20,8 @@ const MAX_MESSAGES = 20_000;
 const TYPES = 'message.received,message.delivered,message.read,message.failed,message.expired';
 
 /**
- * The place in the feed; Chatwoot's conversation of each chat, and the other way round; and of the messages of agents
- * where they are in Chatwoot.
+ * The place in the feed, with the last event that was passed on; Chatwoot's conversation of each chat; and of the
+ * messages of agents where they are in Chatwoot.
  */
 const store = existsSync(STORE) ? JSON.parse(readFileSync(STORE, 'utf8')) : { cursor: '', conversations: {}, sent: {} };
 function save() {
@@ -29,6 +29,11 @@ function save() {
   for (const id of ids.slice(0, Math.max(0, ids.length - MAX_MESSAGES))) delete store.sent[id];
   writeFileSync(`${STORE}.new`, JSON.stringify(store));
   renameSync(`${STORE}.new`, STORE);
+}
+
+async function errorOf(method, url, answer) {
+  const error = new Error(`${method} ${new URL(url).pathname}: ${answer.status} ${await answer.text()}`);
+  return Object.assign(error, { status: answer.status });
 }
 
 async function call(url, headers, { method = 'GET', body, key } = {}) {
@@ -42,7 +47,7 @@ async function call(url, headers, { method = 'GET', body, key } = {}) {
     },
     ...(body && { body: isForm ? body : JSON.stringify(body) }),
   });
-  if (!answer.ok) throw new Error(`${method} ${new URL(url).pathname}: ${answer.status} ${await answer.text()}`);
+  if (!answer.ok) throw await errorOf(method, url, answer);
   return answer.json();
 }
 const gateway = (path, options) => call(`${BASE_URL}/api/partner-gateway/v1${path}`, { 'X-API-Key': API_KEY }, options);
@@ -76,7 +81,7 @@ async function download(url, tries = 20) {
   const answer = await fetch(url);
   if (answer.ok) return answer.blob();
   // The gateway may still be fetching the file from the network.
-  if (tries === 0) throw new Error(`the file is not there: ${answer.status}`);
+  if (tries === 0) throw await errorOf('GET', url, answer);
   await pause(500);
   return download(url, tries - 1);
 }
@@ -87,27 +92,38 @@ const linkOf = ({ url }) => {
   return `${BASE_URL}${pathname}${search}`;
 };
 
-/** Shows a person's message to the agents. One that is there already, since the bridge died before it noted its place, is not repeated. */
-async function toChatwoot({ occurredAt, data }) {
+const nameOf = ({ fileName, mimeType }) => fileName ?? `file.${(mimeType ?? '').split('/')[1] ?? 'bin'}`;
+
+/** Downloads a file of a person; null if it does not exist: the network did not have it, or it was erased. */
+const downloadIfThere = (file) =>
+  download(linkOf(file)).catch((error) => {
+    if (error.status !== 404) throw error;
+    return null;
+  });
+
+/** True while events may be in Chatwoot already: after a start, and after an answer that was lost. */
+let mayRepeat = true;
+
+/** Shows a person's message to the agents, once: its `source_id` in Chatwoot is the id of the event. */
+async function toChatwoot({ id, occurredAt, data }) {
   const conversation = await conversationOf(data);
   const path = `/conversations/${conversation}/messages`;
-  const text = data.button?.text ?? data.text ?? '';
-  // Chatwoot shows this as the time of the message.
-  const at = String(Math.floor(Date.parse(occurredAt) / 1000));
-  const { payload = [] } = await chatwoot(path);
-  const isSame = ({ content, content_attributes: given }) =>
-    (content ?? '') === text && String(given?.external_created_at) === at;
-  if (payload.some(isSame)) return;
+  if (mayRepeat) {
+    const { payload = [] } = await chatwoot(path);
+    if (payload.some(({ source_id: known }) => known === id)) return;
+  }
+  const lines = [data.button?.text ?? data.text ?? ''];
   const form = new FormData();
-  form.append('content', text);
+  for (const file of data.media) {
+    const blob = await downloadIfThere(file);
+    if (blob) form.append('attachments[]', blob, nameOf(file));
+    else lines.push(`[The file is not available: ${nameOf(file)}]`);
+  }
+  form.append('content', lines.filter((line) => line !== '').join('\n'));
   form.append('message_type', 'incoming');
-  form.append('external_created_at', at);
-  for (const file of data.media)
-    form.append(
-      'attachments[]',
-      await download(linkOf(file)),
-      file.fileName ?? `file.${(file.mimeType ?? '').split('/')[1] ?? 'bin'}`,
-    );
+  form.append('source_id', id);
+  // Chatwoot shows this as the time of the message.
+  form.append('external_created_at', String(Math.floor(Date.parse(occurredAt) / 1000)));
   await chatwoot(path, { method: 'POST', body: form });
 }
 
@@ -178,20 +194,36 @@ server.listen(Number(PORT), () => console.log(`listening on port ${PORT}`));
 await gateway('/event-feed/settings', { method: 'PUT', body: { enabled: true } });
 for (;;) {
   try {
-    const query = new URLSearchParams({
-      types: TYPES,
-      wait: '25',
-      limit: '50',
-      ...(store.cursor && { after: store.cursor }),
-    });
-    const { events, next } = await gateway(`/event-feed?${query}`);
-    for (const event of events) await (event.type === 'message.received' ? toChatwoot(event) : tick(event));
+    const { events, next } = await readPage();
+    // After an error the same page comes again, in the same order.
+    const done = events.findIndex(({ id }) => id === store.last) + 1;
+    for (const event of events.slice(done)) {
+      await (event.type === 'message.received' ? toChatwoot(event) : tick(event));
+      store.last = event.id;
+      save();
+    }
+    mayRepeat = false;
     if (next && next !== store.cursor) {
       store.cursor = next;
       save();
     }
   } catch (error) {
+    mayRepeat = true;
     console.error(error);
     await pause(2000);
+  }
+}
+
+async function readPage() {
+  const after = store.cursor && { after: store.cursor };
+  const query = new URLSearchParams({ types: TYPES, wait: '25', limit: '50', ...after });
+  try {
+    return await gateway(`/event-feed?${query}`);
+  } catch (error) {
+    if (error.status !== 410) throw error;
+    // All that the feed still has is newer than the place, so it is read from its beginning.
+    console.error('Events may be missing, because the bridge did not run for days or the feed was off:', error.message);
+    store.cursor = '';
+    return readPage();
   }
 }

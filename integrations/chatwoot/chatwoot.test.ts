@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -17,7 +18,7 @@ const PNG = Buffer.from(
 );
 type Message = {
   content: string;
-  content_attributes: { external_created_at: string };
+  source_id: string;
   files: number;
   status?: string;
 };
@@ -49,7 +50,7 @@ async function startChatwoot() {
       const form = await new Response(body, { headers }).formData();
       messages.push({
         content: textOf(form, 'content'),
-        content_attributes: { external_created_at: textOf(form, 'external_created_at') },
+        source_id: textOf(form, 'source_id'),
         files: form.getAll('attachments[]').length,
       });
       if (lost > 0) {
@@ -87,6 +88,9 @@ test('messages and files go both ways once, with their ticks, although answers a
     graph.verifyCallback(`${program.origin()}/api/callbacks/whatsapp/meta`, 'verify-me'),
   );
   const port = await freePort();
+  const storeFile = join(await temporaryFolder('heliograph-bridge-'), 'store.json');
+  // A place that the feed does not have: the bridge reads it from its beginning.
+  await writeFile(storeFile, JSON.stringify({ cursor: 'A'.repeat(24), conversations: {}, sent: {} }));
   bridge = spawn(process.execPath, ['integrations/chatwoot/bridge.mjs'], {
     stdio: ['ignore', 'pipe', 'ignore'],
     env: {
@@ -99,7 +103,7 @@ test('messages and files go both ways once, with their ticks, although answers a
       CHATWOOT_INBOX: '7',
       WEBHOOK_TOKEN: 'word',
       PORT: String(port),
-      STORE: join(await temporaryFolder('heliograph-bridge-'), 'store.json'),
+      STORE: storeFile,
     },
   });
   await until('the feed', async () => {
@@ -109,10 +113,16 @@ test('messages and files go both ways once, with their ticks, although answers a
   chatwoot.loseNext();
   await graph.injectInbound({ from: PERSON, text: 'Is this the right part?' });
   await graph.injectInbound({ from: PERSON, type: 'image', file: { bytes: PNG, mimeType: 'image/png' } });
-  await until('two messages', () => chatwoot.messages.length >= 2);
+  const lost = { id: '1234', mime_type: 'image/png', caption: 'It looks like this' };
+  await graph.injectInbound({ from: PERSON, type: 'image', content: lost });
+  for (const text of ['Hello?', 'Hello?']) await graph.injectInbound({ from: PERSON, text });
+  await until('all messages', () => chatwoot.messages.length >= 5);
   expect(chatwoot.messages.map(({ content, files }) => [content, files])).toEqual([
     ['Is this the right part?', 0],
     ['', 1],
+    ['It looks like this\r\n[The file is not available: file.png]', 0],
+    ['Hello?', 0],
+    ['Hello?', 0],
   ]);
 
   const written = {

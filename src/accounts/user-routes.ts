@@ -24,6 +24,7 @@ import {
   findUserByUsername,
   listOperators,
   listUsers,
+  type OnRemove,
   type OperatorRow,
   removeUser,
   type UserRow,
@@ -96,7 +97,10 @@ const tags = ['Account'];
  * Registers the routes for the users of the caller's account. All but changing one's own name and password need the scope
  * `keys`, which admins have; a foreign id gets the same response as an unknown one.
  */
-export function userRoutes(app: App, { pool, answers, checkPassword }: PlatformDeps): void {
+export function userRoutes(
+  app: App,
+  { pool, answers, checkPassword, onRemove }: PlatformDeps & { readonly onRemove: OnRemove },
+): void {
   const onRequest = requireScope('keys');
 
   app.get(PATH, {
@@ -173,7 +177,8 @@ export function userRoutes(app: App, { pool, answers, checkPassword }: PlatformD
       params: UserId,
       response: { 204: Type.Null({ description: 'Removed' }) },
     },
-    handler: ({ actor, params }) => tenantTransaction(pool, actor, (tx) => removeUser(tx, actor, params)),
+    handler: ({ actor, params }) =>
+      tenantTransaction(pool, actor, (tx) => removeUser(tx, actor, { ...params, onRemove })),
   });
 
   app.put(`${PATH}/me/name`, {

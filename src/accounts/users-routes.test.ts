@@ -10,7 +10,10 @@ const PATH = '/users';
 const KEYS = '/authentication';
 const PASSWORD = 'correct horse battery';
 
-const { pool, newAccount, ...routes } = await openRoutes([userRoutes, apiKeyRoutes]);
+const { pool, newAccount, ...routes } = await openRoutes([
+  (app, deps) => userRoutes(app, { ...deps, onRemove: async () => undefined }),
+  apiKeyRoutes,
+]);
 afterAll(() => routes[Symbol.asyncDispose]());
 
 /** The Basic credentials of the first admin, and their id. */

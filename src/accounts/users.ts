@@ -122,15 +122,24 @@ async function changeName(tx: Db, actor: Actor, { id, name }: { id: number; name
   if (changed > 0) await recordAudit(tx, actor, { action: 'user.name', subject: `user:${id}`, detail: { name } });
 }
 
+/** Ends what a feature keeps of a user who is being removed, in the transaction of that. */
+export type OnRemove = (tx: Db, user: { readonly accountId: number; readonly userId: number }) => Promise<void>;
+
 /**
  * Removes a user and revokes the keys that the user made, so that no one who leaves keeps access. A key that must live
- * on has to be created again by another user. Call it in a transaction. Errors: 404 for an unknown or foreign id, 403
- * when the actor may not manage that role, 409 for the last admin.
+ * on has to be created again by another user. `onRemove` ends what other features keep of the user. Call it in a
+ * transaction. Errors: 404 for an unknown or foreign id, 403 when the actor may not manage that role, 409 for the last
+ * admin.
  */
-export async function removeUser(tx: Db, actor: Actor, { id }: { id: number }): Promise<void> {
+export async function removeUser(
+  tx: Db,
+  actor: Actor,
+  { id, onRemove }: { readonly id: number; readonly onRemove: OnRemove },
+): Promise<void> {
   const { username, role } = await findChangeableUser(tx, actor, { id, leavesAdmins: true });
   await revokeKeysOfUser(tx, actor, { userId: id });
   await deleteUser(tx, { accountId: actor.accountId, id });
+  await onRemove(tx, { accountId: actor.accountId, userId: id });
   await recordAudit(tx, actor, { action: 'user.delete', subject: `user:${id}`, detail: { username, role } });
 }
 

@@ -80,6 +80,10 @@ propertyTest.prop([instants])('the lower bound of an instant is a UUID of that i
   expect(timeOfId(firstIdAt(at))).toEqual(at);
 });
 
+test('the lower bound of an instant before 1970 is below all ids', () => {
+  expect(firstIdAt(new Date(-1))).toBe('00000000-0000-0000-0000-000000000000');
+});
+
 propertyTest.prop([instants, instants])('bounds sort as text in the order of their instants', (one, other) => {
   expect(Math.sign(one.getTime() - other.getTime())).toBe(
     firstIdAt(one) < firstIdAt(other) ? -1 : Number(firstIdAt(one) > firstIdAt(other)),

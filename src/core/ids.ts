@@ -126,9 +126,9 @@ export function idFrom(name: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
-/** Returns the smallest id that can be created at this instant: the lower bound of a range of ids. */
+/** Returns the smallest id that can be created at this instant, but not before 1970: the lower bound of a range of ids. */
 export function firstIdAt(at: Date): string {
-  const hex = hex12(at.getTime());
+  const hex = hex12(Math.max(0, at.getTime()));
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 }
 

@@ -62,12 +62,16 @@ export type Runnable = {
   run(job: Job<unknown>): Promise<Outcome<unknown> | undefined | void>;
 };
 
+type Keys = { readonly accountId: number; readonly keys: readonly string[] };
+
 type Kind<P, D> = {
   readonly kind: string;
   /** Adds jobs in the transaction of their cause, and wakes the workers when it is committed. Keys may occur once. */
   add(tx: Db, ...jobs: readonly NewJob<P>[]): Promise<void>;
   /** Deletes jobs that no worker has begun. Returns their number. */
-  cancel(tx: Db, jobs: { readonly accountId: number; readonly keys: readonly string[] }): Promise<number>;
+  cancel(tx: Db, jobs: Keys): Promise<number>;
+  /** Deletes jobs, also those that run: their `end` then returns false. Returns their number. */
+  drop(tx: Db, jobs: Keys): Promise<number>;
   using(deps: D): Runnable;
 };
 
@@ -81,7 +85,8 @@ export const job = <P, D>(kind: string, options: Options, handler: Handler<P, D>
         jobs.map((one) => ({ ...one, kind })),
       );
   },
-  cancel: (tx, jobs) => deleteUnbegun(tx, { ...jobs, kind }),
+  cancel: (tx, jobs) => deleteKeyed(tx, { ...jobs, kind }, sql`owner IS NULL AND tries = 0`),
+  drop: (tx, jobs) => deleteKeyed(tx, { ...jobs, kind }, sql`true`),
   // Only `add` writes payloads of this kind.
   using: (deps) => ({ kind, options, run: (claimed) => handler(deps, claimed as Job<P>) }),
 });
@@ -356,14 +361,15 @@ const moveToFree = (db: Db, { owner, running }: { owner: number; running: readon
           FOR UPDATE SKIP LOCKED) AS f WHERE j.id = f.id`,
   );
 
-const deleteUnbegun = (
+const deleteKeyed = (
   db: Db,
-  { kind, accountId, keys }: { kind: string; accountId: number; keys: readonly string[] },
+  { kind, accountId, keys }: Keys & { readonly kind: string },
+  condition: Sql,
 ): Promise<number> =>
   exec(
     db,
-    sql`DELETE FROM job WHERE kind = ${kind} AND account_id = ${accountId} AND key = ANY (${keys}::text[])
-          AND owner IS NULL AND tries = 0`,
+    sql`DELETE FROM job
+        WHERE kind = ${kind} AND account_id = ${accountId} AND key = ANY (${keys}::text[]) AND ${condition}`,
   );
 
 const deleteOldJobs = (db: Db, { kind, beforeId }: { kind: string; beforeId: string }): Promise<number> =>

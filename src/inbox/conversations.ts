@@ -398,21 +398,36 @@ async function moveToArchived(
  * conversation, 400 when no user of the account who may reply has this id.
  */
 export async function assign(tx: Db, actor: Author, chatId: string, userId: number | null): Promise<void> {
-  if (userId !== null && !(await db.findAssignableUser(tx, { accountId: actor.accountId, userId })))
-    throw invalidFields([{ field: 'userId', message: 'no user with this id can be assigned' }]);
   await changeConversation(tx, actor, chatId, (key) => moveToAssignee(tx, { ...key, userId }), {
     action: 'conversation.assign',
     detail: { userId },
   });
 }
 
-async function moveToAssignee(tx: Db, assigned: ConversationKey & { readonly userId: number | null }) {
+async function moveToAssignee(tx: Db, assigned: Assigned) {
+  const { accountId, userId } = assigned;
+  // The inbox is claimed: a user who is being removed is either gone, or loses this conversation too.
+  if (userId !== null && !(await db.findAssignableUser(tx, { accountId, userId })))
+    throw invalidFields([{ field: 'userId', message: 'no user with this id can be assigned' }]);
   const changed = await db.updateAssignee(tx, assigned);
-  const { accountId, chatId, userId } = assigned;
-  if (changed)
-    await publishFacts(tx, [{ accountId, type: 'conversation.assigned', about: chatId, data: { chatId, userId } }]);
+  if (changed) await publishAssigned(tx, [assigned]);
   return changed;
 }
+
+/** A conversation with its new assignee; null: no one. */
+type Assigned = ConversationKey & { readonly userId: number | null };
+
+/** Publishes that conversations were assigned. */
+export const publishAssigned = (tx: Db, assigned: readonly Assigned[]): Promise<void> =>
+  publishFacts(
+    tx,
+    assigned.map(({ accountId, chatId, userId }) => ({
+      accountId,
+      type: 'conversation.assigned',
+      about: chatId,
+      data: { chatId, userId },
+    })),
+  );
 
 type ConversationKey = { readonly accountId: number; readonly chatId: string };
 type Audited = { readonly action: string; readonly detail?: Readonly<Record<string, unknown>> };

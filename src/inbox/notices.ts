@@ -9,8 +9,9 @@ import { firstIdAt } from '../core/ids.ts';
 import { isUserId, parsePhone, personOf } from '../core/phone.ts';
 import { DAY_MS } from '../core/time.ts';
 import type { ReceivedMessage } from '../messages/inbound.ts';
-import { copyConsent, learnAddresses } from '../messages/person-aliases.ts';
+import { copyConsent, learnAddresses, moveAliases } from '../messages/person-aliases.ts';
 import { publishInboxChanges } from './conversations.ts';
+import { inboxMedia } from './fetch.ts';
 import { CHANGED_CONVERSATION, type ChangedConversation, findChanged } from './store.ts';
 
 /** A notice of a network about a person or about an earlier message of theirs, instead of a message. */
@@ -18,21 +19,31 @@ export type NoticeArrival = ReceivedMessage & { readonly peer: string; readonly 
 
 /**
  * Applies the notices of networks, in their order, in the transaction that receives them. They count as no message:
- * nothing is unread, no window opens and no contact is created. The caller has locked the inboxes.
+ * nothing is unread, no window opens and no contact is created. The caller has locked the inboxes. Returns those about
+ * messages that are not in a thread.
  */
-export async function applyNotices(tx: Db, arrivals: readonly NoticeArrival[]): Promise<void> {
+export async function applyNotices(tx: Db, arrivals: readonly NoticeArrival[]): Promise<NoticeArrival[]> {
+  const early: NoticeArrival[] = [];
   for (const arrival of arrivals) {
     const { notice } = arrival;
-    if (notice.kind === 'deleted') await markDeleted(tx, arrival, notice.messageId);
-    else await moveToNewAddress(tx, arrival, notice.address);
+    if (notice.kind === 'moved') await moveToNewAddress(tx, arrival, notice.address);
+    else if (!(await markDeleted(tx, arrival, notice.messageId))) early.push(arrival);
   }
+  return early;
 }
 
 /** People can delete a message for two days (Cloud API, revoke webhook); a message may be on its way for one more. */
 const DELETABLE_MS = 3 * DAY_MS;
 
-/** Marks a message of a person as deleted, and removes its text from the thread and the list. */
-async function markDeleted(tx: Db, { accountId, channel, peer, at }: NoticeArrival, messageId: string): Promise<void> {
+/**
+ * Marks a message of a person as deleted, and removes its text from the thread and the list; its file is not fetched any
+ * more. Returns false if no thread has it.
+ */
+async function markDeleted(
+  tx: Db,
+  { accountId, channel, peer, at }: NoticeArrival,
+  messageId: string,
+): Promise<boolean> {
   const marked = await maybeOne<{ chatId: string; id: string }>(
     tx,
     sql`UPDATE inbox_message m SET message_type = 'DELETED', text = '', media = NULL
@@ -43,8 +54,9 @@ async function markDeleted(tx: Db, { accountId, channel, peer, at }: NoticeArriv
           AND i.account_id = ${accountId} AND i.id = m.id AND i.details ->> 'id' = ${messageId}
         RETURNING m.chat_id AS "chatId", m.id`,
   );
-  if (!marked) return;
+  if (!marked) return false;
   const { chatId, id } = marked;
+  await inboxMedia.drop(tx, { accountId, keys: [id] });
   await exec(
     tx,
     sql`UPDATE conversation c SET last_type = 'DELETED', last_text = ''
@@ -53,6 +65,7 @@ async function markDeleted(tx: Db, { accountId, channel, peer, at }: NoticeArriv
                           WHERE n.account_id = ${accountId} AND n.chat_id = ${chatId} AND n.id > ${id})`,
   );
   await publish(tx, accountId, [{ chatId, messageId: id }]);
+  return true;
 }
 
 /**
@@ -64,6 +77,7 @@ async function moveToNewAddress(tx: Db, { accountId, channel, peer }: NoticeArri
   if (from === to) return;
   // A new user id of a person whose number is known: the number stays the address.
   if (isUserId(address) && !isUserId(peer)) return learnAddresses(tx, [{ accountId, alias: address, address: peer }]);
+  if (!isUserId(address)) await moveAliases(tx, { accountId, from, to });
   await copyConsent(tx, { accountId, from, to: address });
   const contact = await moveContact(tx, { accountId, from, address });
   const threads = await many<{ chatId: string }>(

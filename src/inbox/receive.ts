@@ -1,28 +1,17 @@
-import type { Pool } from 'pg';
 import { operatorAuthor } from '../accounts/audit.ts';
-import type { InboundMedia } from '../channels/carrier.ts';
 import { type UpsertRow, upsertContacts } from '../contacts/contacts.ts';
 import { newContact } from '../contacts/read.ts';
 import { listIdsByPerson } from '../contacts/store.ts';
 import { CHANNEL, type Channel, isRoutedBySender } from '../core/channels.ts';
-import { type Db, maybeOne, sql } from '../core/db/query.ts';
-import { transaction } from '../core/db/transaction.ts';
+import type { Db } from '../core/db/query.ts';
 import { newId } from '../core/ids.ts';
-import { type Job, job } from '../core/jobs.ts';
-import type { Log } from '../core/log.ts';
 import { isUserId, type NumberRules, parsePhone, personOf, toE164 } from '../core/phone.ts';
-import type { SecretKey } from '../core/secrets.ts';
-import type { Storage } from '../core/storage.ts';
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../core/time.ts';
-import { storeInbound } from '../media/media.ts';
+import { HOUR_MS } from '../core/time.ts';
 import type { ReceivedMessage } from '../messages/inbound.ts';
 import { type AddressPair, findPersons, keyOfPerson, learnAddresses } from '../messages/person-aliases.ts';
-import { listConnections } from '../routing/connection-store.ts';
-import { secretOf } from '../routing/connections.ts';
-import type { FetchedFile } from '../routing/kind.ts';
-import { kindOf } from '../routing/kinds.ts';
 import { queueConsentAnswers } from './consent-answers.ts';
 import { publishInboxChanges } from './conversations.ts';
+import { inboxMedia } from './fetch.ts';
 import { applyNotices, type Merge, mergeThreads } from './notices.ts';
 import { applyRules } from './rules.ts';
 import {
@@ -32,7 +21,6 @@ import {
   insertConversations,
   insertThreadMessages,
   type ThreadMedia,
-  updateThreadMedia,
 } from './store.ts';
 
 type WithPeer = ReceivedMessage & { readonly peer: string };
@@ -48,7 +36,7 @@ export async function receiveIntoInbox(tx: Db, arrivals: readonly ReceivedMessag
   await claimInboxes(tx, { accountIds: [...accountIds].sort((a, b) => a - b) });
   const all = await withPeers(tx, arrivals);
   // Before the messages: one from a new number continues the thread that the number takes over.
-  await applyNotices(
+  const early = await applyNotices(
     tx,
     all.flatMap(({ notice, ...rest }) => (notice ? [{ ...rest, notice }] : [])),
   );
@@ -82,6 +70,8 @@ export async function receiveIntoInbox(tx: Db, arrivals: readonly ReceivedMessag
   await queueConsentAnswers(tx, messages);
   await applyRules(tx, { messages, changed, now: new Date() });
   await publishInboxChanges(tx, { changed, events: eventsOf(messages, changed) });
+  // A network may report the end of a message together with the message.
+  await applyNotices(tx, early);
 }
 
 /**
@@ -194,95 +184,3 @@ const eventsOf = (
   ...messages.map(({ accountId, id, chatId }) => ({ accountId, kind: 'message' as const, chatId, messageId: id })),
   ...changed.map(({ accountId, chatId }) => ({ accountId, kind: 'conversation' as const, chatId, messageId: null })),
 ];
-
-export type FetchDeps = {
-  readonly pool: Pool;
-  readonly secretKey: SecretKey;
-  readonly storage: Storage;
-  readonly log: Log;
-};
-
-/** People can send up to 100 MB on these networks; a larger file than this is not stored. */
-export const MAX_BYTES = 32 * 1024 * 1024;
-/** The waits between tries. WhatsApp stores files for days: after about two days, a file is abandoned. */
-const DELAYS_MS = [
-  5 * SECOND_MS,
-  30 * SECOND_MS,
-  2 * MINUTE_MS,
-  10 * MINUTE_MS,
-  HOUR_MS,
-  6 * HOUR_MS,
-  12 * HOUR_MS,
-  24 * HOUR_MS,
-];
-
-type PendingFile = { readonly id: string; readonly chatId: string; readonly media: InboundMedia };
-
-/**
- * Files of inbound messages that are still at their networks. Threads show a file once it is stored, or that it is not
- * available. Each of the few at a time may be in memory as a whole.
- */
-export const inboxMedia = job<PendingFile, FetchDeps>('inbox.media', { concurrency: 3 }, async (deps, one) => {
-  const { accountId, payload, tries } = one;
-  const fetched = await fetchFile(deps, one);
-  const stored = fetched.ok ? await store(deps, one, fetched.bytes) : null;
-  if (stored) return endFetch(deps.pool, one, { ...describe(payload), ...stored, state: 'STORED' });
-  const reason = fetched.ok ? 'the file is empty' : fetched.reason;
-  deps.log.warn({ accountId, messageId: payload.id, reason }, 'the file of an inbound message cannot be fetched');
-  const inMs = DELAYS_MS[tries - 1];
-  if (!fetched.ok && fetched.retry && inMs !== undefined) return { kind: 'retry', inMs };
-  return endFetch(deps.pool, one, describe(payload));
-});
-
-/** Fetches a file with the current settings of the connection that it came over. */
-async function fetchFile(
-  { pool, secretKey }: FetchDeps,
-  { accountId, payload }: Job<PendingFile>,
-): Promise<FetchedFile> {
-  const connection = await findConnectionOf(pool, { accountId, id: payload.id });
-  const source =
-    connection && kindOf(connection).createFileSource?.(connection.settings, secretOf(connection, secretKey));
-  if (!source) return { ok: false, retry: false, reason: 'the connection was deleted' };
-  try {
-    return await source.fetch(payload.media, MAX_BYTES);
-  } finally {
-    await source.close();
-  }
-}
-
-/** Finds the connection over which a message came: another one than then, if its account has moved. */
-async function findConnectionOf(pool: Pool, { accountId, id }: { accountId: number; id: string }) {
-  const message = await maybeOne<{ connectionId: number }>(
-    pool,
-    sql`SELECT connection_id AS "connectionId" FROM inbound_message WHERE account_id = ${accountId} AND id = ${id}`,
-  );
-  return (await listConnections(pool)).find((connection) => connection.id === message?.connectionId);
-}
-
-const describe = ({ media: { mimeType, fileName } }: PendingFile): ThreadMedia => ({
-  state: 'FAILED',
-  mediaId: null,
-  mimeType,
-  fileName,
-});
-
-async function store(deps: FetchDeps, { accountId, payload: { id, media } }: Job<PendingFile>, bytes: Buffer) {
-  const content = [bytes];
-  const file = { accountId, maxBytes: MAX_BYTES, name: media.fileName ?? '', mediaKey: id };
-  const stored = await storeInbound(deps, { ...file, content: iterate(content) });
-  return stored.ok ? { mediaId: stored.id, mimeType: stored.mimeType } : null;
-}
-
-async function* iterate(chunks: readonly Buffer[]): AsyncGenerator<Buffer> {
-  yield* chunks;
-}
-
-/** Ends a job with its file, unless another worker has it. */
-const endFetch = (pool: Pool, { accountId, payload, end }: Job<PendingFile>, media: ThreadMedia): Promise<void> =>
-  transaction(pool, async (tx) => {
-    const { id, chatId } = payload;
-    await claimInboxes(tx, { accountIds: [accountId] });
-    if (!(await end(tx))) return;
-    await updateThreadMedia(tx, { accountId, id, media });
-    await publishInboxChanges(tx, { changed: [], events: [{ accountId, kind: 'message', chatId, messageId: id }] });
-  });

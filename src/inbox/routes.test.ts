@@ -183,6 +183,39 @@ describe('an inbound message', () => {
     });
   });
 
+  test('that the person deletes at once is marked as well when both are received together', async () => {
+    const { chatId, contact } = await conversationWith(['one'], { to: '100', rich: {} });
+    const from = contact.phoneNumber;
+    const media = { id: '1', url: null, mimeType: 'image/png', fileName: null };
+    const notice = { kind: 'deleted', messageId: 'wamid.regretted' } as const;
+    await Promise.all([
+      inbox.write('two', { from, to: '100', rich: {} }),
+      inbox.write('regretted', { from, to: '100', rich: { id: 'wamid.regretted', messageType: 'IMAGE', media } }),
+      inbox.write('', { from, to: '100', rich: { notice } }),
+    ]);
+    const messages = await messagesOf(chatId);
+    expect(messages.map((m: { text: string; messageType: string }) => [m.messageType, m.text])).toEqual([
+      ['TEXT', 'one'],
+      ['TEXT', 'two'],
+      ['DELETED', ''],
+    ]);
+    const jobs = sql`SELECT FROM job WHERE kind = 'inbox.media' AND key = ${messages[2].id}`;
+    expect(await many(inbox.database.pool, jobs)).toEqual([]);
+  });
+
+  test('under a user id continues the thread of a person whose number has changed', async () => {
+    const [from, to, userId] = [nextNumber(), nextNumber(), `IT.${nextNumber()}`];
+    // The new number was known as another one's form of a number.
+    await conversationWith(['stranger'], { from: nextNumber(), to: '100', rich: { alias: `+${to}` } });
+    const { chatId } = await conversationWith(['Hi'], { from, to: '100', rich: { alias: userId } });
+    await inbox.write('', { from, to: '100', rich: { notice: { kind: 'moved', address: `+${to}` } } });
+    await inbox.write('hidden', { from: userId, to: '100', rich: {} });
+    await inbox.write('shown', { from: to, to: '100', rich: {} });
+    expect(await textsOf(chatId)).toEqual(['Hi', 'hidden', 'shown']);
+    const other = await conversationWith(['I have it now'], { from, to: '100', rich: {} });
+    expect(other.chatId).not.toBe(chatId);
+  });
+
   test('of the network that a number has changed moves thread, contact and consent, and is no message', async () => {
     const { accountId } = inbox.account;
     const [from, to] = [nextNumber(), nextNumber()];
@@ -211,7 +244,7 @@ describe('an inbound message', () => {
       limit: 10,
       offset: 0,
     });
-    expect(log).toMatchObject([{ subject: `number:+${to}` }]);
+    expect(log[0]).toMatchObject({ subject: `number:+${to}` });
     const stranger = nextNumber();
     await inbox.write('', { from: nextNumber(), to: '100', rich: { notice: { ...notice, address: `+${stranger}` } } });
     expect((await find(`search=${stranger}`)).data).toEqual([]);

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openTestInbox, type TestInbox } from '../../test/support/http/inbox.ts';
+import { serveRoutes } from '../../test/support/http/routes.ts';
 import { runJobs } from '../../test/support/jobs.ts';
+import { userRoutes } from '../accounts/user-routes.ts';
 import { insertUser } from '../accounts/users.ts';
 import { exec, many, sql } from '../core/db/query.ts';
 import {
@@ -11,6 +13,7 @@ import {
   insertSettings,
   listAvailableAgents,
   mayBeAnswered,
+  removeAgent,
 } from './rules.ts';
 
 const INBOX = '/api/partner-gateway/v1/inbox';
@@ -105,6 +108,38 @@ describe('assignment in turn', () => {
     await agent();
     await inbox.write('again', { from: person });
     expect((await conversationWith(person)).assignee.userId).toBe(first);
+  });
+
+  test('publishes each assignment, and a user who is removed leaves the conversations to the others', async () => {
+    const { pool } = inbox.database;
+    const { accountId, apiKey } = inbox.account;
+    await inTurn();
+    await exec(pool, sql`UPDATE account SET feed_since = now() WHERE id = ${accountId}`);
+    const [leaves, stays] = [await agent(), await agent()];
+    const person = nextPerson();
+    await inbox.write('Hello', { from: person });
+    await inbox.write('Hello', { from: nextPerson() });
+    const { chatId } = await conversationWith(person);
+    const assigned = async () =>
+      (
+        await many<{ userId: number | null }>(
+          pool,
+          sql`SELECT (data->>'userId')::bigint AS "userId" FROM webhook_published
+            WHERE kind = 'conversation.assigned' AND data->>'chatId' = ${chatId} ORDER BY id`,
+        )
+      ).map(({ userId }) => userId);
+    expect(await assigned()).toEqual([leaves]);
+    const app = serveRoutes([(own, deps) => userRoutes(own, { ...deps, onRemove: removeAgent })], inbox.deps);
+    const url = `/api/partner-gateway/v1/users/${leaves}`;
+    expect((await app.inject({ method: 'DELETE', url, headers: { 'x-api-key': apiKey } })).statusCode).toBe(204);
+    await app.close();
+    const free = (await call('GET', '/conversations?assignee=none&limit=1000')).body.data;
+    expect(free.map((one: { chatId: string }) => one.chatId)).toContain(chatId);
+    expect(await many(pool, sql`SELECT FROM inbox_agent WHERE user_id = ${leaves}`)).toEqual([]);
+    await inbox.write('Anybody?', { from: person });
+    expect((await conversationWith(person)).assignee.userId).toBe(stays);
+    expect(await assigned()).toEqual([leaves, null, stays]);
+    await exec(pool, sql`UPDATE account SET feed_since = NULL WHERE id = ${accountId}`);
   });
 
   test('assigns nothing while nobody is available, and then when the person writes again', async () => {

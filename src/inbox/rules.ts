@@ -16,8 +16,15 @@ import type { ReceivedMessage } from '../messages/inbound.ts';
 import { listRulesOf } from '../messages/keyword-store.ts';
 import { findRule } from '../messages/keywords.ts';
 import type { Draft } from '../messages/read-send.ts';
+import { publishAssigned, publishInboxChanges } from './conversations.ts';
 import { composeReply, insertReply } from './reply.ts';
-import { type ChangedConversation, claimInboxes, findAssignableUser, findEndpoints } from './store.ts';
+import {
+  CHANGED_CONVERSATION,
+  type ChangedConversation,
+  claimInboxes,
+  findAssignableUser,
+  findEndpoints,
+} from './store.ts';
 
 const Minute = (description: string) => Type.Integer({ minimum: 0, maximum: 1440, description });
 
@@ -200,8 +207,26 @@ async function assignInTurn(
     return userId === undefined ? [] : [{ accountId, chatId, userId }];
   });
   if (turns.length === 0) return;
-  await moveToAgents(tx, turns);
+  const assigned = await moveToAgents(tx, turns);
   await updateTurns(tx, turns);
+  await publishAssigned(tx, assigned);
+}
+
+/**
+ * Takes the conversations of a user who is being removed back to no one, and the user out of the rule, in the caller's
+ * transaction.
+ */
+export async function removeAgent(tx: Db, agent: Agent): Promise<void> {
+  const { accountId } = agent;
+  await claimInboxes(tx, { accountIds: [accountId] });
+  await deleteAgent(tx, agent);
+  const changed = await moveToUnassigned(tx, agent);
+  await publishAssigned(
+    tx,
+    changed.map(({ chatId }) => ({ accountId, chatId, userId: null })),
+  );
+  const events = changed.map(({ chatId }) => ({ accountId, kind: 'conversation', chatId, messageId: null }) as const);
+  await publishInboxChanges(tx, { changed, events });
 }
 
 /** Beginnings of automatic messages, in the languages of their phones. */
@@ -401,9 +426,9 @@ export async function listAvailableAgents(db: Db, { accountId }: Of): Promise<nu
 
 type Turn = Agent & { readonly chatId: string };
 
-/** Assigns unassigned conversations. */
-const moveToAgents = (db: Db, turns: readonly Turn[]): Promise<number> =>
-  exec(
+/** Assigns unassigned conversations. Returns those that were. */
+const moveToAgents = (db: Db, turns: readonly Turn[]): Promise<Turn[]> =>
+  many(
     db,
     sql`UPDATE conversation c SET assignee_id = u.user_id
         FROM ${rowsOf(turns, {
@@ -411,8 +436,19 @@ const moveToAgents = (db: Db, turns: readonly Turn[]): Promise<number> =>
           chat_id: uuid((t) => t.chatId),
           user_id: bigint((t) => t.userId),
         })} AS u
-        WHERE c.account_id = u.account_id AND c.chat_id = u.chat_id AND c.assignee_id IS NULL`,
+        WHERE c.account_id = u.account_id AND c.chat_id = u.chat_id AND c.assignee_id IS NULL
+        RETURNING c.account_id AS "accountId", c.chat_id AS "chatId", c.assignee_id AS "userId"`,
   );
+
+const moveToUnassigned = (db: Db, { accountId, userId }: Agent): Promise<ChangedConversation[]> =>
+  many(
+    db,
+    sql`UPDATE conversation c SET assignee_id = NULL
+        WHERE c.account_id = ${accountId} AND c.assignee_id = ${userId} RETURNING ${CHANGED_CONVERSATION}`,
+  );
+
+const deleteAgent = (db: Db, { accountId, userId }: Agent): Promise<number> =>
+  exec(db, sql`DELETE FROM inbox_agent WHERE account_id = ${accountId} AND user_id = ${userId}`);
 
 /** Records that these users had their turn; the later one in the list waits longer. */
 const updateTurns = (db: Db, turns: readonly Agent[]): Promise<number> =>

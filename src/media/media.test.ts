@@ -12,7 +12,7 @@ import { createLinkSigner, createLocalStorage, fileRemoval, type Storage } from 
 import { DAY_MS } from '../core/time.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import type { Inspected } from './decoder.ts';
-import { addMedia, listMediaLinks, mediaForSend, storeInbound, storeUpload } from './media.ts';
+import { addInbound, addMedia, listMediaLinks, mediaForSend, storeInbound, storeUpload } from './media.ts';
 import { createMediaLinks, findByMediaKey, removeOldInbound } from './store.ts';
 
 const { pool } = testDatabase();
@@ -53,8 +53,13 @@ async function add(): Promise<{ id: number; mediaKey: string; fileKey: string }>
 async function* pieces(...texts: readonly (string | Buffer)[]): AsyncGenerator<Uint8Array> {
   for (const text of texts) yield Buffer.from(text);
 }
-const inbound = (content: AsyncIterable<Uint8Array>, maxBytes = 1000) =>
-  storeInbound({ pool, storage }, { accountId, content, maxBytes, name: 'photo\0', mediaKey: newId() });
+async function inbound(content: AsyncIterable<Uint8Array>, maxBytes = 1000) {
+  const stored = await storeInbound({ pool, storage }, { accountId, content, maxBytes });
+  if (!stored.ok) return stored;
+  const mediaKey = newId();
+  const { id } = await addInbound(pool, { accountId, mediaKey, name: 'photo\0', file: stored });
+  return { ...stored, id, mediaKey };
+}
 
 test('a file to send has a URL for its account only, the same for an hour and valid for a day', async () => {
   const { id } = await add();

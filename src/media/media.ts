@@ -7,13 +7,12 @@ import { type Author, recordAudit } from '../accounts/audit.ts';
 import type { OwnFile } from '../channels/settings.ts';
 import type { Actor } from '../core/actor.ts';
 import type { Db } from '../core/db/query.ts';
-import { tenant, tenantTransaction } from '../core/db/transaction.ts';
+import { tenant } from '../core/db/transaction.ts';
 import { AppError, type FieldError } from '../core/errors.ts';
 import { cancelRemovals, insertRemovals, type Storage } from '../core/storage.ts';
 import type { Inspected } from './decoder.ts';
 import {
   deleteCopy,
-  deleteInbound,
   findCopy,
   findUpload,
   insertCopy,
@@ -132,34 +131,28 @@ type InboundFile = {
   readonly accountId: number;
   readonly content: AsyncIterable<Uint8Array>;
   readonly maxBytes: number;
-  /** The name under which its URL has it. */
-  readonly mediaKey: string;
-  /** The name given by the sender; may be empty. */
-  readonly name: string;
 };
 
 /** The result of storing a received file. */
 type StoredInbound =
-  | {
-      readonly ok: true;
-      readonly id: number;
-      readonly mediaKey: string;
-      readonly mimeType: string;
-      readonly sizeBytes: number;
-    }
+  | ({ readonly ok: true } & ReceivedFile)
   | { readonly ok: false; readonly reason: 'too_large' | 'empty' };
+
+/** A received file that is in the store but may have no row yet. */
+export type ReceivedFile = Pick<MediaRow, 'fileKey' | 'mimeType' | 'sizeBytes'>;
 
 /** Enough bytes to detect most types. */
 const HEAD_BYTES = 4100;
 
 /**
- * Stores a file received with a message, unchanged. Since its sender is unknown, it is served with the precautions of
- * `sendFile` and displayed only if its type cannot contain scripts. The type is detected from its first bytes;
- * `application/octet-stream` if unknown. If the stream breaks, this rejects and nothing is stored.
+ * Writes a file received with a message into the store, unchanged. Unless `addInbound` follows, it is deleted after an
+ * hour. Since its sender is unknown, it is served with the precautions of `sendFile` and displayed only if its type
+ * cannot contain scripts. The type is detected from its first bytes; `application/octet-stream` if unknown. If the stream
+ * breaks, this rejects and nothing is stored.
  */
 export async function storeInbound(
   { pool, storage }: { pool: Pool; storage: Storage },
-  { accountId, content, maxBytes, name, mediaKey }: InboundFile,
+  { accountId, content, maxBytes }: InboundFile,
 ): Promise<StoredInbound> {
   const source = bounded(content, maxBytes);
   const fileKey = newFileKey(accountId);
@@ -169,7 +162,7 @@ export async function storeInbound(
     const mimeType = (await fileTypeFromBuffer(head))?.mime ?? 'application/octet-stream';
     await insertRemovals(tenant(pool, { accountId }), { accountId, keys: [fileKey], afterSeconds: ORPHAN_SECONDS });
     const sizeBytes = await storage.put(fileKey, Readable.from(joined(head, source)), { contentType: mimeType });
-    return await addInbound(pool, { accountId, fileKey, mediaKey, mimeType, sizeBytes, name });
+    return { ok: true, fileKey, mimeType, sizeBytes };
   } catch (error) {
     if (error instanceof AppError && error.code === 'too_large') return { ok: false, reason: 'too_large' };
     throw error;
@@ -180,39 +173,37 @@ export async function storeInbound(
 
 type InboundMedia = {
   readonly accountId: number;
+  /** The name under which its URL has it. */
   readonly mediaKey: string;
-  readonly fileKey: string;
-  readonly mimeType: string;
-  readonly sizeBytes: number;
+  /** The name given by the sender; may be empty. */
   readonly name: string;
+  readonly file: ReceivedFile;
 };
 
-const addInbound = (
-  pool: Pool,
-  { accountId, fileKey, mediaKey, name, ...facts }: InboundMedia,
-): Promise<StoredInbound> =>
-  tenantTransaction(pool, { accountId }, async (tx) => {
-    // A worker may have died after it stored the file and before it recorded that.
-    const earlier = await deleteInbound(tx, { accountId, mediaKey });
-    if (earlier) await insertRemovals(tx, { accountId, keys: [earlier.fileKey], afterSeconds: 0 });
-    const { id } = await insertMedia(tx, {
-      accountId,
-      mediaKey,
-      origin: 'INBOUND',
-      fileKey,
-      description: '',
-      folderId: null,
-      width: null,
-      height: null,
-      durationSeconds: null,
-      thumbnailKey: null,
-      thumbnailBytes: null,
-      ...facts,
-      name: name.replaceAll('\0', '').toWellFormed().slice(0, 200),
-    });
-    await cancelRemovals(tx, { accountId, keys: [fileKey] });
-    return { ok: true, id, mediaKey, ...facts };
+/** Inserts the row of a file that `storeInbound` wrote. Call it in a transaction. */
+export async function addInbound(
+  tx: Db,
+  { accountId, mediaKey, name, file: { fileKey, mimeType, sizeBytes } }: InboundMedia,
+): Promise<{ readonly id: number }> {
+  const { id } = await insertMedia(tx, {
+    accountId,
+    mediaKey,
+    origin: 'INBOUND',
+    fileKey,
+    mimeType,
+    sizeBytes,
+    description: '',
+    folderId: null,
+    width: null,
+    height: null,
+    durationSeconds: null,
+    thumbnailKey: null,
+    thumbnailBytes: null,
+    name: name.replaceAll('\0', '').toWellFormed().slice(0, 200),
   });
+  await cancelRemovals(tx, { accountId, keys: [fileKey] });
+  return { id };
+}
 
 async function* bounded(content: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Uint8Array, undefined> {
   let bytes = 0;

@@ -254,17 +254,6 @@ export const deleteUpload = (db: Db, { accountId, id }: ById): Promise<DeletedMe
     sql`DELETE FROM media WHERE account_id = ${accountId} AND id = ${id} AND origin = 'UPLOAD' RETURNING ${DELETED}`,
   );
 
-/** Deletes the file of an inbound message. Undefined when there is none. */
-export const deleteInbound = (
-  db: Db,
-  { accountId, mediaKey }: OfAccount & { mediaKey: string },
-): Promise<DeletedMedia | undefined> =>
-  maybeOne(
-    db,
-    sql`DELETE FROM media WHERE account_id = ${accountId} AND media_key = ${mediaKey} AND origin = 'INBOUND'
-        RETURNING ${DELETED}`,
-  );
-
 /** Deletes up to `limit` files that were received more than `days` days ago, of any account. */
 const deleteOldInbound = (
   db: Db,

@@ -91,6 +91,18 @@ const copyingSql = (pairs: Sql): Sql => sql`copied AS (
   INSERT INTO consent_change (account_id, phone_number, channel, purpose, sender, state, source, at, proof)
   SELECT * FROM copied`;
 
+/**
+ * Points the other addresses of a person to the number that they have now, in the caller's transaction. The person who
+ * had this number as another address has lost it.
+ */
+export async function moveAliases(
+  tx: Db,
+  { accountId, from, to }: { readonly accountId: number; readonly from: string; readonly to: string },
+): Promise<void> {
+  await exec(tx, sql`DELETE FROM person_alias WHERE account_id = ${accountId} AND alias = ${to}`);
+  await exec(tx, sql`UPDATE person_alias SET person = ${to} WHERE account_id = ${accountId} AND person = ${from}`);
+}
+
 /** Copies what a person has said under one address to another one of theirs, in the caller's transaction. */
 export async function copyConsent(
   tx: Db,

@@ -99,6 +99,20 @@ test('the content of a received message is deleted from the conversation, too', 
   expect(left).toEqual({ left: 0 });
 });
 
+test('the content of the newest message is deleted from the list, although the person wrote it before the others', async () => {
+  const { pool } = inbox.database;
+  const at = new Date();
+  const write = (text: string, sentAt: Date) =>
+    inbox.write(text, { from: '393331230009', to: '100', rich: { at: sentAt } });
+  await write('It is nothing', at);
+  await write('I am pale', new Date(at.getTime() - 60_000));
+  const { id } = await one<{ id: string }>(pool, sql`SELECT id FROM inbound_message WHERE body = 'I am pale'`);
+  expect((await call('DELETE', `/messages/${id}/content`)).status).toBe(204);
+  expect(await many(pool, sql`SELECT last_text AS text FROM conversation WHERE peer = '+393331230009'`)).toEqual([
+    { text: '' },
+  ]);
+});
+
 test('the content of a message that waits, or of another account, is not deleted', async () => {
   const id = await send('It waits', { waits: true });
   expect((await call('DELETE', `/messages/${id}/content`)).status).toBe(409);

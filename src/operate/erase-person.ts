@@ -173,11 +173,7 @@ async function endImports(tx: Db, { accountId }: Pick<PersonData, 'accountId'>):
     sql`UPDATE contact_import SET status = 'FAILED', failure = ${IMPORT_ENDED}, completed_at = now()
         WHERE account_id = ${accountId} AND status IN ('PENDING', 'RUNNING') RETURNING id, created, updated`,
   );
-  const keys = textArray(ended.map(({ id }) => String(id)));
-  await exec(
-    tx,
-    sql`DELETE FROM job WHERE account_id = ${accountId} AND kind = ${contactImport.kind} AND key = ANY(${keys}::text[])`,
-  );
+  await contactImport.drop(tx, { accountId, keys: ended.map(({ id }) => String(id)) });
   return ended.map(({ id, ...data }) => ({
     accountId,
     type: 'import.completed',

@@ -9,6 +9,7 @@ import { assertScope, requireAnyScope } from '../core/http/auth.ts';
 import { isUuid } from '../core/ids.ts';
 import { OPEN_STATES } from '../core/message-state.ts';
 import { insertRemovals } from '../core/storage.ts';
+import { inboxMedia } from '../inbox/fetch.ts';
 
 type Messages = { readonly accountId: number; readonly ids: readonly string[] };
 
@@ -118,6 +119,8 @@ async function eraseErrors(tx: Db, { accountId, ids }: Messages): Promise<void> 
 async function eraseInboundContents(tx: Db, { accountId, ids }: Messages): Promise<void> {
   const own = sql`account_id = ${accountId}`;
   const these = sql`ANY(${textArray(ids)}::uuid[])`;
+  // First: a worker that has just fetched the file has recorded it then, or does not any more.
+  await inboxMedia.drop(tx, { accountId, keys: ids });
   const statements: readonly Sql[] = [
     sql`UPDATE inbound_message SET body = '', octets = '', details = NULL, content = NULL WHERE ${own} AND id = ${these}`,
     ...inConversations({ accountId, ids }),
@@ -140,7 +143,7 @@ const inConversations = ({ accountId, ids }: Messages): readonly Sql[] => {
     sql`UPDATE conversation c SET last_text = '' FROM inbox_message t
         WHERE c.account_id = ${accountId} AND t.account_id = ${accountId} AND t.id = ${these}
           AND c.chat_id = t.chat_id AND NOT EXISTS (
-            SELECT FROM inbox_message n WHERE n.account_id = ${accountId} AND n.chat_id = t.chat_id AND n.at > t.at)`,
+            SELECT FROM inbox_message n WHERE n.account_id = ${accountId} AND n.chat_id = t.chat_id AND n.id > t.id)`,
     sql`UPDATE inbox_message SET text = '', media = NULL WHERE account_id = ${accountId} AND id = ${these}`,
   ];
 };

@@ -7,7 +7,7 @@ import { transaction } from '../core/db/transaction.ts';
 import { firstIdAt } from '../core/ids.ts';
 import type { Log } from '../core/log.ts';
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../core/time.ts';
-import { FEED_DAYS } from '../webhooks/feed.ts';
+import { FEED_DAYS, refreshFeeds } from '../webhooks/feed.ts';
 import { claimInboxes } from '../inbox/store.ts';
 import { findExpiryProgress } from '../messages/expiry.ts';
 import { deleteOldWeeks } from '../messages/weekly-cap.ts';
@@ -54,9 +54,10 @@ async function dropOldDays({ pool, log }: Deps, before: Date): Promise<boolean> 
   return true;
 }
 
-/** Returns false when a day is being read. */
+/** Drops days of the feeds, after the readers of quiet ones can move on. Returns false when a day is being read. */
 async function dropOldFeed({ pool, now }: Deps): Promise<boolean> {
   const before = new Date(now().getTime() - FEED_DAYS * DAY_MS);
+  await refreshFeeds(pool, { before: new Date(now().getTime() - (FEED_DAYS / 2) * DAY_MS) });
   for (const day of await listEndedDays(pool, before, 'webhook_published'))
     if (!(await dropDay(pool, day, ['webhook_published']))) return false;
   return true;

@@ -99,6 +99,20 @@ test('the log is narrowed by kind of event, message and time', async () => {
   expect(await total(`until=${hence}&status=DELIVERED`)).toBe(data.length);
 });
 
+test.each([
+  ['1969-12-31T23:59:59Z', 200],
+  ['0000-01-01T00:00:00Z', 200],
+  ['2026-12-31T23:59:60Z', 400],
+  ['2026-12-31T23:59:00%2B01', 400],
+  ['2026-02-30T00:00:00Z', 400],
+])('the log from %s on is answered with %i', async (since, status) => {
+  const answer = await program.client.request('GET', `${LOG}?since=${since}&until=${since}`);
+  expect(answer.status).toBe(status);
+  if (status === 400) expect(answer.body).toMatchObject({ details: [{ field: 'since' }, { field: 'until' }] });
+  const body = { since: decodeURIComponent(since) };
+  expect((await program.client.request('POST', `${WEBHOOK}/replay`, { body })).status).toBe(status === 200 ? 202 : 400);
+});
+
 test('what is no id, no time or no event is refused, naming the field', async () => {
   const { status, body } = await program.client.request('GET', `${LOG}?messageId=x&since=y&eventType=z`);
   expect(status).toBe(400);

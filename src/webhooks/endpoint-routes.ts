@@ -232,6 +232,10 @@ export function endpointRoutes(
             ...before,
             ...change,
             headers: change.headers,
+            // Another receiver sees amounts only if the actor may: a key must not obtain them by its own URL.
+            showsAmounts:
+              before.showsAmounts &&
+              (change.url === undefined || change.url === before.url || actor.operations.has('money')),
           });
         }
         const wanted = status?.toLowerCase();

@@ -21,6 +21,7 @@ import { insertMessages, type NewMessage } from '../messages/new-messages.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import { enableEndpoint, findCallback, pauseEndpoint, removeEndpoint } from './endpoints.ts';
 import { FACTS } from './fact-types.ts';
+import { type Filters, filterOf } from './filters.ts';
 import { publishEvents, publishFacts } from './outbox.ts';
 
 const database = testDatabase();
@@ -110,6 +111,24 @@ test('each endpoint gets the events of its types and filters under one id, besid
   const request = receiver.requests.find(({ path }) => path === '/all');
   expect(request?.headers).toMatchObject({ 'x-token': 'a', 'webhook-id': told('/all')[0]?.id });
   new Webhook(all.plainSecret).verify(request?.body ?? '', request?.headers ?? {});
+});
+
+type Facts = { readonly source?: string; readonly destination?: string; readonly status?: number };
+
+test.each<[of: string, filters: Filters, facts: Facts, passes: boolean]>([
+  ['the country of a number', { countries: ['PT'] }, { destination: '+351912345678' }, true],
+  ['another country', { countries: ['PT'] }, { destination: '+393331234567' }, false],
+  ['the country of a person without a visible number', { countries: ['PT'] }, { destination: 'PT.9a' }, true],
+  ['the country of such a sender', { countries: ['PT'] }, { source: 'PT.9a', destination: '1' }, true],
+  ['the country of a sender without a plus', { countries: ['PT'] }, { source: '351912345678' }, true],
+  ['another country of a person without a number', { countries: ['PT'] }, { source: 'US.9a' }, false],
+  ['a failure', { failedOnly: true }, { status: STATUS.EXPIRED }, true],
+  ['a delivery', { failedOnly: true }, { status: STATUS.DELIVERED }, false],
+  ['a cancelled message', { failedOnly: true }, { status: STATUS.DELETED }, false],
+])('%s: the filter %j and an event with %j match: %s', (_, filters, { status = STATUS.ACCEPTED, ...facts }, passes) => {
+  const about = { accountId, endpoint: 1, id: newId(), messageId: newId(), kind: 'DELIVERY', data: null, facts };
+  const event = { ...about, at: new Date(), status, error: null, seq: 0, outboxId: null, attempts: 0 };
+  expect(filterOf(filters)?.(event)).toBe(passes);
 });
 
 test('events of sent messages are filtered by tag, those of verifications by service, and others pass', async () => {

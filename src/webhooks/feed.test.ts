@@ -7,7 +7,7 @@ import { exec, sql } from '../core/db/query.ts';
 import { newId } from '../core/ids.ts';
 import { STATUS } from '../core/message-state.ts';
 import { insertMessages } from '../messages/new-messages.ts';
-import { feedRoutes, readFeed } from './feed.ts';
+import { feedRoutes, readFeed, refreshFeeds } from './feed.ts';
 import { publishEvents, publishFacts } from './outbox.ts';
 
 const FEED = '/event-feed';
@@ -159,6 +159,19 @@ test('a waiting request answers as soon as there is an event', async () => {
   const waiting = read(`after=${next}&wait=25`);
   await publishContact(2);
   expect((await waiting).events.map(({ data }) => data.contactId)).toEqual([2]);
+});
+
+test('the cursor of a reader who has read everything moves on in a quiet feed, and stays in a busy one', async () => {
+  await publishContact(1);
+  const { next } = await read();
+  expect(await refreshFeeds(pool, { before: new Date(Date.now() - 60_000) })).toBe(0);
+  expect(await refreshFeeds(pool, { before: new Date(Date.now() + 60_000) })).toBe(1);
+  const quiet = await read(`after=${next}`);
+  expect(quiet).toEqual({ events: [], next: expect.not.stringMatching(next ?? ''), caughtUp: true });
+  await exec(pool, sql`DELETE FROM webhook_published WHERE kind = 'contact.created'`);
+  await publishContact(2);
+  expect((await call('GET', `${FEED}?after=${next}`)).status).toBe(410);
+  expect((await read(`after=${quiet.next}`)).events.map(({ data }) => data.contactId)).toEqual([2]);
 });
 
 test('a cursor from before the feed, or of another account or database, is answered 410, and a feed that is off 409', async () => {

@@ -10,6 +10,7 @@ import { type App, ErrorOut, ref, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { waitWithoutTurn } from '../core/http/turns.ts';
 import { firstIdAt, timeOfId } from '../core/ids.ts';
+import { STATUS } from '../core/message-state.ts';
 import { instant, orNull } from '../core/schema.ts';
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../core/time.ts';
 import { unknownType } from './endpoint-routes.ts';
@@ -115,6 +116,22 @@ export async function readFeed(
     caughtUp: !last || last === all.at(-1),
   };
 }
+
+/**
+ * Adds an event without content, which no reader gets, to the feeds of accounts whose last event is from before: the
+ * cursors of those who have read everything move on to it. Otherwise a cursor would be older than the feed after a quiet
+ * week, although its reader missed nothing.
+ */
+export const refreshFeeds = (db: Db, { before }: { readonly before: Date }): Promise<number> =>
+  exec(
+    db,
+    sql`INSERT INTO webhook_published (account_id, id, kind, status, message_ids, at, errors)
+        SELECT a.id, uuidv7(), 'DELIVERY', ${STATUS.DELIVERED}::smallint, ARRAY[gen_random_uuid()], ARRAY[now()],
+          ARRAY[NULL::text]
+        FROM account a WHERE a.feed_since IS NOT NULL AND a.away IS NULL
+          AND EXISTS (SELECT FROM webhook_published p WHERE p.account_id = a.id)
+          AND NOT EXISTS (SELECT FROM webhook_published p WHERE p.account_id = a.id AND p.id >= ${firstIdAt(before)})`,
+  );
 
 type Position = { readonly position: string; readonly seq: number };
 

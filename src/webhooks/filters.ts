@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { type Channel } from '../core/channels.ts';
 import { STATUS } from '../core/message-state.ts';
-import { DEFAULT_NUMBER_RULES, isPhoneCountry, parsePhone } from '../core/phone.ts';
+import { countryOfUserId, DEFAULT_NUMBER_RULES, isPhoneCountry, parsePhone } from '../core/phone.ts';
 import { channelName, id } from '../core/schema.ts';
 import type { QueuedEvent } from './account-queue.ts';
 import type { ClientData } from './urls.ts';
@@ -84,8 +84,8 @@ export function filterOf({ channels, numbers, campaignIds, tags, verifyServiceId
   }
   if (countries)
     conditions.push(({ source, destination }) => {
-      const other = source === undefined ? destination : `+${bare(source)}`;
-      return other === undefined || countries.includes(parsePhone(other, RULES)?.country ?? '');
+      const other = source ?? destination;
+      return other === undefined || countries.includes(countryOf(other) ?? '');
     });
   if (failedOnly === true) conditions.push((_, event) => event.data !== null || isFailure(event));
   if (conditions.length === 0) return null;
@@ -93,7 +93,10 @@ export function filterOf({ channels, numbers, campaignIds, tags, verifyServiceId
 }
 
 const RULES = { ...DEFAULT_NUMBER_RULES, numberChecks: 'lenient' } as const;
-const NO_FAILURES: readonly (number | null)[] = [STATUS.ACCEPTED, STATUS.DELIVERED, null];
+/** Returns the country of a number, with or without its plus, or of a user id, whose case matters. */
+const countryOf = (address: string) =>
+  countryOfUserId(address) ?? parsePhone(`+${bare(address)}`, RULES)?.country ?? null;
+const NO_FAILURES: readonly (number | null)[] = [STATUS.ACCEPTED, STATUS.DELIVERED, STATUS.DELETED, null];
 
 const isFailure = ({ kind, status }: QueuedEvent): boolean =>
   kind === 'INBOUND' || (kind === 'DELIVERY' && !NO_FAILURES.includes(status));

@@ -258,6 +258,22 @@ describe('endpoints', () => {
     expect((await call('GET', path)).status).toBe(404);
   });
 
+  test('show amounts at another URL only if who changes it may see them', async () => {
+    const { body } = await add('/e');
+    const path = `${ENDPOINTS}/${body.id}`;
+    const apiKey = await newKey(pool, account, ['webhooks']);
+    const shown = async (change: object, key?: string) => {
+      expect((await call('PATCH', path, change, key)).status).toBe(200);
+      const endpoints = await listEndpoints(pool, { accountIds: [account.accountId] });
+      return endpoints.find(({ ref }) => String(ref) === body.id)?.showsAmounts;
+    };
+    expect(await shown({ url: urlOf('/f') })).toBe(true);
+    expect(await shown({ name: 'x', url: urlOf('/f') }, apiKey)).toBe(true);
+    expect(await shown({ url: urlOf('/g') }, apiKey)).toBe(false);
+    expect(await shown({ url: urlOf('/f') })).toBe(false);
+    await call('DELETE', path);
+  });
+
   test('name every field at fault, are unlike each other, and not more than twenty', async () => {
     const headers = { Host: 'x', 'webhook-id': 'x' };
     const { status, body } = await add('/e', { eventTypes: ['message.red'], filters: { countries: ['XX'] }, headers });

@@ -11,6 +11,7 @@ import { signatureOf } from './client.ts';
 
 const WABA = '102290129340398';
 const NUMBER = '106540352242922';
+const SECOND = '106540352242923';
 const SECRET = 'app-secret';
 
 function request(body: string | Uint8Array, more: Partial<CallbackRequest> = {}): CallbackRequest {
@@ -31,10 +32,10 @@ const messagesChange = (value: object, number = NUMBER): object => ({
   },
 });
 
-function read(body: string): WhatsappCallback {
+function read(body: string, phoneNumberIds = [NUMBER]): WhatsappCallback {
   const result = readWhatsappCallback(request(body));
   if (result.kind !== 'ok') throw new Error(result.kind);
-  return readWhatsappChanges(result.changes, { wabaId: WABA, phoneNumberIds: [NUMBER] });
+  return readWhatsappChanges(result.changes, { wabaId: WABA, phoneNumberIds });
 }
 
 const statuses = (...items: object[]): string => notification(messagesChange({ statuses: items }));
@@ -437,6 +438,19 @@ describe('an inbound message', () => {
     const notice = { kind: 'moved', address: 'US.2' };
     expect(found.inbounds).toMatchObject([{ source: 'US.1', destination: NUMBER, rich: { notice } }]);
     expect(found.other).toMatchObject([{ field: 'user_id_update', why: 'unreadable' }]);
+  });
+
+  test('a new user id is another notice for each of our numbers, whose accounts may differ', () => {
+    const change = (phone_number_id: string) => ({
+      field: 'user_id_update',
+      value: { metadata: { phone_number_id }, user_id_update: [{ user_id: { previous: 'US.1', current: 'US.2' } }] },
+    });
+    const [first, second, again] = read(notification(...[NUMBER, SECOND, NUMBER].map(change)), [
+      NUMBER,
+      SECOND,
+    ]).inbounds;
+    expect(second?.rich?.id).not.toBe(first?.rich?.id);
+    expect(again?.rich?.id).toBe(first?.rich?.id);
   });
 
   test('without a contact has no name', () => {

@@ -88,22 +88,23 @@ function sharedNumber(item: unknown): string | null {
 }
 
 /**
- * Reads the changes of user ids that a network reports next to the messages (the field `user_id_update`); an id has no
- * number, so a change is known by its ids.
+ * Reads the changes of user ids that a network reports next to the messages (the field `user_id_update`). The network
+ * gives a change no id: the number that it is reported to and the two user ids identify it.
  */
 export function readUserIdChange(item: unknown, metadata: unknown): Inbound | null {
   const ids = getMember(item, 'user_id');
   const [source, address] = [getText(ids, 'previous'), getText(ids, 'current')];
   if (!isUserId(source) || !isUserId(address)) return null;
+  const destination = getText(metadata, 'phone_number_id');
   return {
     source,
-    destination: getText(metadata, 'phone_number_id'),
+    destination,
     text: '',
     concat: null,
     raw: Buffer.from(JSON.stringify(item)),
     rich: {
       channel: 'WHATSAPP',
-      id: `user_id_update ${source} ${address}`,
+      id: `user_id_update ${destination} ${source} ${address}`,
       messageType: 'OTHER',
       at: dateOf(String(getMember(item, 'timestamp'))),
       profileName: null,

@@ -21,6 +21,7 @@ import { createAnswerStore } from '../../../src/core/idempotency.ts';
 import { silentLog } from '../../../src/core/log.ts';
 import { DEFAULT_NUMBER_RULES } from '../../../src/core/phone.ts';
 import { createSecretKey } from '../../../src/core/secrets.ts';
+import { removeAgent } from '../../../src/inbox/rules.ts';
 import { createAccount, type NewAccount } from '../../../src/operate/account-commands.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { apiDeps } from './api.ts';
@@ -71,7 +72,8 @@ export function appWith({ pool }: TestDatabase, authenticator: Authenticator, en
     closed.register(sessionGuard);
     acceptIdempotencyKeys(closed, deps);
     const own = [sessionRoutes, stepUpRoutes, secondFactorRoutes];
-    for (const register of [...own, userRoutes, apiKeyRoutes, auditRoutes, securityRoutes]) register(closed, deps);
+    for (const register of [...own, apiKeyRoutes, auditRoutes, securityRoutes]) register(closed, deps);
+    userRoutes(closed, { ...deps, onRemove: removeAgent });
     closed.get('/operator', { onRequest: requireOperator() }, () => 'in');
   });
   return app;
