@@ -95,7 +95,7 @@ export type Held = {
   addWritten(chunk: Chunk, jobs: readonly Job[]): HeldChunk;
   /**
    * Returns as many next messages of eligible chunks as there is room for, best chunk first. A message that `allow`
-   * rejects stops its chunk: those of senders with other limits are in other chunks (split/). Changes nothing.
+   * rejects stops its chunk: those of senders with other limits are in other chunks. Changes nothing.
    */
   pick(room: Room, allow: (job: Job, isUrgent: boolean) => boolean, isEligible?: (chunk: HeldChunk) => boolean): Pick[];
   /** Returns how many messages wait, of these chunks or of all. */

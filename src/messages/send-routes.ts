@@ -266,7 +266,6 @@ export type BulkDeps = {
   readonly pool: Pool;
   readonly accept: Accept;
   readonly clock: Clock;
-  /** Maximum days that messages may be scheduled ahead. */
 };
 type Answer = Static<typeof BulkOut>;
 /** An Idempotency-Key, and the function that seals a response to be stored under it. */
