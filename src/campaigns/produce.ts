@@ -4,7 +4,7 @@ import { bitOf, type Channel } from '../core/channels.ts';
 import { newId } from '../core/ids.ts';
 import { MINUTE_MS, SECOND_MS } from '../core/time.ts';
 import { insertChunks } from '../dispatch/store.ts';
-import { publishTaken } from '../messages/events.ts';
+import { publishAccepted } from '../messages/events.ts';
 import { insertMessages, type NewMessage, newMessage, type Queued } from '../messages/new-messages.ts';
 import { followRule } from '../messages/next-channel.ts';
 import { takeWithinCap } from '../messages/weekly-cap.ts';
@@ -193,7 +193,7 @@ export async function createMessages(
   const isTold = step.tables.takesAccepted?.(campaign.accountId) ?? false;
   for (const slice of slices(messages, MESSAGES_PER_STATEMENT)) {
     await insertMessages(tx, slice);
-    if (isTold) await publishTaken(tx, slice);
+    if (isTold) await publishAccepted(tx, slice);
   }
   await Promise.all([
     insertChunks(

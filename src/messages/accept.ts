@@ -19,7 +19,7 @@ import { findWindows, withFreePrices } from './billing.ts';
 import { insertCodedMessages } from './codes.ts';
 import { createConsentCheck, readDestination } from './consent.ts';
 import { accepted, claimClientIds, claimedId, keyOf, listClientIds } from './client-ids.ts';
-import { insertTraces, type NewTrace, publishTaken } from './events.ts';
+import { insertTraces, type NewTrace, publishAccepted } from './events.ts';
 import { deadlinesOf, insertDeadlines } from './expiry.ts';
 import { insertFallbacks, type NewFallback } from './fallback-store.ts';
 import { jobOf } from './load.ts';
@@ -294,7 +294,7 @@ async function claimAndInsert(
   const fresh = await withFreePrices(tx, claimed);
   const simulated = fresh.flatMap(({ message }) => (message.simulation ? [message] : []));
   if (simulated.length > 0) {
-    await publishTaken(tx, simulated.filter(stored.isTold));
+    await publishAccepted(tx, simulated.filter(stored.isTold));
     await planSimulation(tx, simulated);
   }
   await Promise.all([record(tx, verdicts), insertAll(tx, fresh, stored)]);
@@ -372,7 +372,7 @@ async function insertAll(tx: Db, fresh: readonly Prepared[], stored: Stored): Pr
     ...(fallbacks.length > 0 ? [insertFallbacks(tx, fallbacks)] : []),
     ...(traces.length > 0 ? [insertTraces(tx, traces)] : []),
     ...(receipts.length > 0 ? [insertReceiptRequests(tx, receipts)] : []),
-    ...(told.length > 0 ? [publishTaken(tx, told)] : []),
+    ...(told.length > 0 ? [publishAccepted(tx, told)] : []),
     ...(coded.length > 0 ? [insertCodedMessages(tx, coded)] : []),
     freeze(tx, fresh.map(chargeOf), messages[0]?.id ?? ''),
   ]);

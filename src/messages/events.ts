@@ -29,14 +29,14 @@ const toEvent = ({ accountId, messageId, outcome }: Result): NewWebhookEvent => 
  * Publishes that the gateway has accepted messages, of accounts that take such events. The statement is sent before this
  * returns, as a `burst` needs it.
  */
-export const publishTaken = (tx: Db, messages: readonly NewMessage[]): Promise<void> =>
+export const publishAccepted = (tx: Db, messages: readonly NewMessage[]): Promise<void> =>
   publishEvents(
     tx,
     messages.map(({ accountId, id }) => ({ accountId, kind: ACCEPTED_KIND, messageId: id })),
   );
 
-/** Publishes that messages were accepted without a carrier, as simulated ones are. */
-export const publishAccepted = (tx: Db, messages: readonly NewMessage[]): Promise<void> =>
+/** Publishes what a carrier would have told by taking messages (`message.sent`), as simulated ones need it. */
+export const publishSent = (tx: Db, messages: readonly NewMessage[]): Promise<void> =>
   publishEvents(
     tx,
     messages.map(({ accountId, id }) => ({ accountId, kind: 'DELIVERY', messageId: id, status: STATUS.ACCEPTED })),

@@ -7,7 +7,7 @@ import { transaction } from '../core/db/transaction.ts';
 import { STATUS } from '../core/message-state.ts';
 import { SECOND_MS } from '../core/time.ts';
 import { endMessages } from './end.ts';
-import { publishAccepted } from './events.ts';
+import { publishSent } from './events.ts';
 import type { NewMessage } from './new-messages.ts';
 import { insertStates, type StateMove } from './store.ts';
 
@@ -79,7 +79,7 @@ export async function planSimulation(tx: Db, messages: readonly NewMessage[]): P
     return ending === null ? [] : [{ accountId: message.accountId, messageId: message.id, ...ending }];
   });
   if (planned.length > 0) await insertSimulated(tx, planned);
-  await publishAccepted(tx, messages);
+  await publishSent(tx, messages);
 }
 
 /**
