@@ -146,3 +146,16 @@ test('a person is asked twice at most, and the first answer ends both questions'
   await inbox.write('Hayır', { from: person });
   expect([(await find(asked[0].optInId)).state, (await find(asked[1].optInId)).state]).toEqual(['EXPIRED', 'DECLINED']);
 });
+
+test.each([
+  ['yes', 'OPTED_IN START', 'CONFIRMED'],
+  ['no', 'OPTED_OUT STOP', 'DECLINED'],
+])('a %s to the reminder counts after the first question has expired', async (reply, consent, state) => {
+  const { pool } = inbox.database;
+  const person = nextPerson();
+  const asked = [(await ask(person)).body, (await ask(person)).body];
+  await exec(pool, sql`UPDATE opt_in SET asked_at = now() - interval '8 days' WHERE id = ${asked[0].optInId}`);
+  expect([await expireOptIns(pool), await consents(person)]).toEqual([1, ['marketing PENDING API']]);
+  await inbox.write(reply, { from: person });
+  expect([(await find(asked[1].optInId)).state, await consents(person)]).toEqual([state, [`marketing ${consent}`]]);
+});

@@ -313,13 +313,29 @@ async function expireSome(tx: Db): Promise<number> {
         RETURNING account_id AS "accountId", phone_number AS "phoneNumber", purpose`,
   );
   const ended = { channel: 'SMS', sender: '*', state: 'UNKNOWN', source: 'API', since: null, proof: null } as const;
-  const silent = over.length > 0 ? await lockPending(tx, over) : [];
+  const silent = over.length > 0 ? await listUnasked(tx, await lockPending(tx, over)) : [];
   await changeConsent(
     tx,
     silent.map((one) => ({ ...one, ...ended })),
   );
   return over.length;
 }
+
+/** Lists those of these persons to whom no other question of the same purpose, such as a reminder, is open. */
+const listUnasked = (tx: Db, asked: readonly Asked[]): Promise<Asked[]> =>
+  many(
+    tx,
+    sql`SELECT u.account_id AS "accountId", u.phone_number AS "phoneNumber", u.purpose
+        FROM ${rowsOf(asked, {
+          account_id: bigint((a) => a.accountId),
+          phone_number: text((a) => a.phoneNumber),
+          purpose: text((a) => a.purpose),
+        })} AS u
+        WHERE NOT EXISTS (
+          SELECT FROM opt_in o
+          WHERE o.account_id = u.account_id AND o.person = person_of(u.phone_number) AND o.purpose = u.purpose
+            AND o.state = 'PENDING' AND o.asked_at >= now() - make_interval(days => ${DAYS}))`,
+  );
 
 /** The task that ends questions for an opt-in that got no answer. */
 export const optInTasks = ({ pool }: { readonly pool: Pool }): Task[] => [
