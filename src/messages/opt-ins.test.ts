@@ -159,3 +159,13 @@ test.each([
   await inbox.write(reply, { from: person });
   expect([(await find(asked[1].optInId)).state, await consents(person)]).toEqual([state, [`marketing ${consent}`]]);
 });
+
+test('a no counts although the consent has changed since the question', async () => {
+  const person = nextPerson();
+  const { body } = await ask(person);
+  const consent = { to: `+${person}`, channel: 'SMS', purpose: 'marketing', state: 'OPTED_IN' };
+  await call(inbox.app, 'PUT', `${PG}/consents`, { consents: [consent] });
+  expect(await consents(person)).toEqual(['marketing OPTED_IN API']);
+  await inbox.write('no', { from: person });
+  expect([(await find(body.optInId)).state, await consents(person)]).toEqual(['DECLINED', ['marketing OPTED_OUT STOP']]);
+});

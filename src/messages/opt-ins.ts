@@ -241,7 +241,8 @@ type Decision = {
 
 /**
  * Records an answer, once, with its proof, and ends other open questions about the same. A yes counts only while nothing
- * else has been said since the question. Returns the state in which the question is then; undefined: there is none.
+ * else has been said since the question; a no always counts. Returns the state in which the question is then; undefined:
+ * there is none.
  */
 async function decide(tx: Db, key: Key, { isYes, source, by }: Decision): Promise<State | undefined> {
   const moved = await moveToDecided(tx, key, isYes ? 'CONFIRMED' : 'DECLINED', by);
@@ -250,7 +251,8 @@ async function decide(tx: Db, key: Key, { isYes, source, by }: Decision): Promis
   const { accountId } = key;
   const asked = { accountId, phoneNumber, purpose };
   await endOthers(tx, asked);
-  if ((await lockPending(tx, [asked])).length === 0 || (isYes && (await hasOptedOut(tx, asked)))) {
+  const pending = await lockPending(tx, [asked]);
+  if (isYes && (pending.length === 0 || (await hasOptedOut(tx, asked)))) {
     await updateState(tx, { ...key, state: 'EXPIRED' });
     return 'EXPIRED';
   }
