@@ -169,3 +169,9 @@ test('a no counts although the consent has changed since the question', async ()
   await inbox.write('no', { from: person });
   expect([(await find(body.optInId)).state, await consents(person)]).toEqual(['DECLINED', ['marketing OPTED_OUT STOP']]);
 });
+
+test('of many questions to a person at the same time, two are asked', async () => {
+  const person = nextPerson();
+  const answers = await Promise.all(Array.from({ length: 5 }, () => ask(person)));
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 201, 409, 409, 409]);
+});

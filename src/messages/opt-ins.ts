@@ -174,6 +174,9 @@ async function refuseDecided(tx: Db, { accountId, phoneNumber, purpose }: Asked)
     throw new AppError('conflict', {
       message: decided.state === 'OPTED_OUT' ? 'The person has opted out' : 'The person has agreed already',
     });
+  // The count would miss a question that another transaction asks meanwhile.
+  const lock = `opt-in ${accountId} ${personOf(phoneNumber)} ${purpose}`;
+  await exec(tx, sql`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))`);
   const { count } = await one<{ count: number }>(
     tx,
     sql`SELECT count(*) AS count FROM opt_in
