@@ -122,7 +122,8 @@ async function changeCampaign(tx: Db, actor: Author, { id, patch, now }: Change)
   const confirmed =
     current.confirmedAt !== null &&
     staysConfirmed(current, settings) &&
-    (await hasPricesOfGoal(tx, { ...settings, accountId, id }));
+    (isDeepStrictEqual(current.scheduledAt, settings.scheduledAt) ||
+      (await hasPricesOfGoal(tx, { ...settings, accountId, id })));
   const takesBack = current.confirmedAt !== null && !confirmed;
   if (takesBack && !(await takeBackConfirmation(tx, actor, current))) throw notEditable(current.status);
   const change = { settings, numbers, changesAudience: changesAudience(current, settings), confirmed };
