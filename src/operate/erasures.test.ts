@@ -241,8 +241,9 @@ test('an erased person who writes START, or whose new opt-in is proven, gets mes
   };
   await agree({});
   await agree({ proof: { text: 'Yes', at: '2020-01-01T00:00:00Z' } });
+  await agree({ proof: { text: 'Yes' } });
   expect(await send(KIM)).toBe('opted_out');
-  await agree({ proof: { text: 'Yes, again' } });
+  await agree({ proof: { text: 'Yes, again', at: new Date().toISOString() } });
   expect(await send(KIM)).toBe('accepted');
   await erase({ to: KIM });
 });
