@@ -112,6 +112,15 @@ test('each recipient of a bulk send has a link, and none contains a number', asy
   expect(await Promise.all(persons.map(async (person) => (await consents(person)).records.length))).toEqual([1, 0]);
 });
 
+test('a value of a placeholder is sent as it is, also one that reads like the link', async () => {
+  const person = nextPerson();
+  const placeholders = { name: '{{optout}}', optout: 'x' };
+  const message = 'Hi {{name}}, stop: {{optout}}';
+  const body = { phoneNumber: person, senderName: 'ACME', message, placeholders };
+  await call(app, 'POST', '/api/message-server/sms/send', body);
+  expect(await textTo(person)).toBe(`Hi {{optout}}, stop: ${PUBLIC_URL}${await pageOf(person)}`);
+});
+
 test('a preview counts the link as it is sent', async () => {
   const person = nextPerson();
   const text = `${'a'.repeat(100)} {{optout}}`;
