@@ -121,6 +121,18 @@ test('a value of a placeholder is sent as it is, also one that reads like the li
   expect(await textTo(person)).toBe(`Hi {{optout}}, stop: ${PUBLIC_URL}${await pageOf(person)}`);
 });
 
+test('a campaign is tried out and previewed with the link only where its text has it', async () => {
+  const person = nextPerson();
+  const contact = { phoneNumber: person, firstName: '{{optout}}' };
+  const { id: contactId } = (await call(app, 'POST', `${PG}/contacts`, contact)).body;
+  const text = { sendingMode: 'SMS', smsSender: 'ACME', smsBody: 'Hi {{firstName}}, stop: {{optout}}' };
+  await call(app, 'POST', `${PG}/campaigns/preview/send`, { ...text, phoneNumber: person, contactId });
+  const sent = `Hi {{optout}}, stop: ${PUBLIC_URL}${await pageOf(person)}`;
+  expect(await textTo(person)).toBe(sent);
+  const { body } = await call(app, 'POST', `${PG}/campaigns/preview`, { ...text, destinations: [person] });
+  expect(JSON.stringify(body)).toContain(sent);
+});
+
 test('a preview counts the link as it is sent', async () => {
   const person = nextPerson();
   const text = `${'a'.repeat(100)} {{optout}}`;

@@ -167,7 +167,10 @@ test('a no counts although the consent has changed since the question', async ()
   await call(inbox.app, 'PUT', `${PG}/consents`, { consents: [consent] });
   expect(await consents(person)).toEqual(['marketing OPTED_IN API']);
   await inbox.write('no', { from: person });
-  expect([(await find(body.optInId)).state, await consents(person)]).toEqual(['DECLINED', ['marketing OPTED_OUT STOP']]);
+  expect([(await find(body.optInId)).state, await consents(person)]).toEqual([
+    'DECLINED',
+    ['marketing OPTED_OUT STOP'],
+  ]);
 });
 
 test('of many questions to a person at the same time, two are asked', async () => {

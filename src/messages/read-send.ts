@@ -398,7 +398,9 @@ export function contentHash(draft: Draft): Buffer {
     draft;
   const { purpose, encoding, clientData, callbackUrl } = draft;
   const number = /^[+\d(]/.test(destination) ? destination.replace(/[\s().\-/]/g, '') : destination;
-  const hash = createHash('sha256').update(JSON.stringify([channel, number, sender, withValues(body, draft), simulation]));
+  const hash = createHash('sha256').update(
+    JSON.stringify([channel, number, sender, withValues(body, draft), simulation]),
+  );
   if (content) hash.update(JSON.stringify(content));
   if (nextChannels) hash.update(JSON.stringify(nextChannels));
   if (udh) hash.update(udh);
