@@ -154,7 +154,8 @@ export function tablesOfPerson(found: PersonData): readonly PersonTable[] {
   const contacts = sql`ANY(${plainArray(found.contactIds)}::bigint[])`;
   const emails = texts(found.emails);
   const verifications = ids(found.verificationIds);
-  const isTold = sql`(data->>'phoneNumber' = ${written} OR lower(data->>'email') = ${emails}
+  // Several contacts may have one email address, such as a family: of these, an event is about the one that it names.
+  const isTold = sql`(data->>'phoneNumber' = ${written} OR (data->>'contactId' IS NULL AND lower(data->>'email') = ${emails})
     OR data->>'contactId' = ${texts(found.contactIds)} OR data->>'chatId' = ${texts(found.chatIds)}
     OR data->>'messageId' = ${texts([...found.messageIds, ...found.inboundIds])}
     OR data->>'verificationId' = ${texts(found.verificationIds)})`;

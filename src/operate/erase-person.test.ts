@@ -100,6 +100,28 @@ test('a reader of the feed goes on from an event about an erased person', async 
   expect((await read(accountId)).events).toEqual([]);
 });
 
+test('an event about another contact with the same email address stays', async () => {
+  const accountId = await newAccount('email');
+  const email = 'family@example.com';
+  const contacts = [await addContact(accountId, ZOE, 'Zoe'), await addContact(accountId, OTHER, 'Yan')];
+  await exec(pool, sql`UPDATE contact SET email = ${email} WHERE account_id = ${accountId}`);
+  await transaction(pool, (tx) =>
+    publishFacts(
+      tx,
+      [ZOE, OTHER].map((phoneNumber, i) => ({
+        accountId,
+        type: 'contact.created' as const,
+        about: contacts[i] ?? 0,
+        data: { contactId: contacts[i] ?? 0, phoneNumber, email, fullName: null, firstName: null, lastName: null },
+      })),
+    ),
+  );
+  const { next } = await read(accountId);
+  expect(await erase(accountId)).toMatchObject({ contact: 1, webhook_published: 1 });
+  expect((await read(accountId, next ?? '')).events).toMatchObject([{ data: { phoneNumber: OTHER, email } }]);
+  expect((await read(accountId)).events).toEqual([]);
+});
+
 test('the counts of an inbox are those of its conversations after an erasure', async () => {
   const accountId = await newAccount('inbox');
   for (const [peer, unread] of [
