@@ -248,7 +248,7 @@ function clearedColumns(found: PersonData): Readonly<Record<string, Sql>> {
       AND ${side === 'before' ? sql`n.destination < ${number}` : sql`n.destination > ${number}`}), '')`;
   const stripped = (number: Sql): Sql => sql`regexp_replace(${number}, '[^0-9A-Za-z.]', '', 'g')`;
   // A number without its country code is the end of the whole number; country codes have up to three digits.
-  const isTheirs = (number: Sql): Sql => sql`(${stripped(number)} = ${written} OR EXISTS (
+  const isTheirs = (number: Sql): Sql => sql`(regexp_replace(${stripped(number)}, '^00', '') = ${written} OR EXISTS (
     SELECT FROM unnest(${bare}::text[]) AS b, ltrim(${stripped(number)}, '0') AS n
     WHERE ${number} !~ '^\\s*(\\+|00)' AND b ~ '^[0-9]+$' AND n <> '' AND right(b, length(n)) = n
       AND length(n) >= length(b) - 3))`;
