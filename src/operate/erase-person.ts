@@ -80,6 +80,19 @@ export async function erasePerson(tx: Db, person: PersonAddresses): Promise<Coun
   return onlySome(counts);
 }
 
+/** Waits until steps of campaigns that may have read contacts before an erasure, to create recipients, are committed. */
+export const awaitCampaignSteps = (tx: Db, { accountId }: Pick<PersonData, 'accountId'>): Promise<number> =>
+  exec(
+    tx,
+    sql`SELECT FROM campaign_run WHERE account_id = ${accountId} AND NOT expanded ORDER BY campaign_id FOR SHARE`,
+  );
+
+/** Erases a person from the recipients of campaigns once more, which a campaign may have created during the erasure. */
+export async function eraseRecipients(tx: Db, person: PersonAddresses): Promise<void> {
+  const found = await findPersonData(tx, person, firstIdAt(new Date()));
+  await eraseTables(tx, found, ({ table }) => RECIPIENTS.has(table));
+}
+
 /** Erases a person from some of the tables, in their order. */
 async function eraseTables(tx: Db, found: PersonData, isChosen: (entry: PersonTable) => boolean) {
   const cleared = clearedColumns(found);
@@ -132,6 +145,14 @@ const SCANNED: ReadonlySet<string> = new Set([
   'campaign_recipient',
   'sticky_sender',
   'verify_counter',
+]);
+
+/** Tables in which a campaign names the recipients that it creates. */
+const RECIPIENTS: ReadonlySet<string> = new Set([
+  'campaign_batch',
+  'campaign_lane',
+  'campaign_recipient',
+  'campaign_run',
 ]);
 
 /** Tables whose rows are erased before or after those of the others. */
