@@ -1862,7 +1862,7 @@ export interface paths {
         get: operations["findConsents"];
         /**
          * Record consents and opt-outs, with their proof
-         * @description All or nothing: errors name the entry and its field. It applies from the response on. An erased person may be written to again after an OPTED_IN with a `proof` that is later than the erasure.
+         * @description All or nothing: errors name the entry and its field. It applies from the response on. An erased person may be written to again after an OPTED_IN with a `proof` whose `at` is later than the erasure.
          *
          *     Scope: `contacts` (write). Roles: manager, admin.
          */

@@ -477,6 +477,7 @@ const AUDIENCE_SETTINGS = [
   'purpose',
   'rcsAgentId',
   'rcsTemplateId',
+  'rcsTrafficType',
   'whatsappPhoneNumberId',
   'whatsappTemplateId',
   'contactListIds',

@@ -1,7 +1,7 @@
 import { bitOf, CHANNEL, type Channel, chargedUnits, isRich, isRoutedBySender } from '../core/channels.ts';
 import { purposeOfCampaign } from '../messages/billing.ts';
 import { findErased } from '../messages/erased.ts';
-import { asksOptOut, withOptOut } from '../messages/opt-out-links.ts';
+import { asksOptOut, OPT_OUT_MARK } from '../messages/opt-out-links.ts';
 import { octetsOf } from '../messages/read-send.ts';
 import { maySmart, smartText } from '../messages/smart-encoding.ts';
 import { type MessagePrice as ListPrice, maxChainCost, pricing } from '../money/pricing.ts';
@@ -98,7 +98,7 @@ export function createChooser({ campaign, tables }: Pick<Step, 'campaign' | 'tab
     const { text, destination } = candidate;
     if (text === null || !isLinked) return candidate;
     const link = tables.optOutLink?.({ accountId: campaign.accountId, phoneNumber: destination });
-    return { ...candidate, text: link === undefined ? null : withOptOut(text, link) };
+    return { ...candidate, text: link === undefined ? null : text.replaceAll(OPT_OUT_MARK, link) };
   }
 
   function chooseSender(sender: string, destination: string, findSticky: FindSticky) {

@@ -122,7 +122,8 @@ async function changeCampaign(tx: Db, actor: Author, { id, patch, now }: Change)
   const confirmed =
     current.confirmedAt !== null &&
     staysConfirmed(current, settings) &&
-    (await hasPricesOfGoal(tx, { ...settings, accountId, id }));
+    (isDeepStrictEqual(current.scheduledAt, settings.scheduledAt) ||
+      (await hasPricesOfGoal(tx, { ...settings, accountId, id })));
   const takesBack = current.confirmedAt !== null && !confirmed;
   if (takesBack && !(await takeBackConfirmation(tx, actor, current))) throw notEditable(current.status);
   const change = { settings, numbers, changesAudience: changesAudience(current, settings), confirmed };
@@ -137,7 +138,7 @@ async function changeCampaign(tx: Db, actor: Author, { id, patch, now }: Change)
  * Settings by which a confirmed campaign has divided its recipients, or judged them: other quiet hours may begin only if it
  * had hours before.
  */
-const DIVIDING = ['localTime', 'respectCalendar', 'weeklyCap', 'tlvs', 'rcsTrafficType'] as const;
+const DIVIDING = ['localTime', 'respectCalendar', 'weeklyCap', 'tlvs'] as const;
 
 /** Returns true if a confirmation still holds: the same is sent to the same people, possibly at another time. */
 const staysConfirmed = (before: CampaignRow, after: Settings): boolean =>

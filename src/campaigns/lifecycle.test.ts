@@ -138,6 +138,15 @@ describe('confirming', () => {
     expect((await call('PUT', `/${id}`, { scheduledDate: inADay() })).body).toMatchObject({ confirmedAt: null });
   });
 
+  test('keeps the prices at which it was confirmed when only its name changes', async () => {
+    const id = await priced({ scheduledDate: inADay() });
+    expect((await confirm(id)).status).toBe(202);
+    const price = { channel: 'SMS', prefix: '39333', unitMicros: 90_000, refundUndelivered: false } as const;
+    await insertPrice(api.pool, { ...price, accountId: account.accountId, validFrom: new Date() });
+    expect((await call('PUT', `/${id}`, { name: 'Summer' })).body.confirmedAt).not.toBeNull();
+    expect((await call('PUT', `/${id}`, { scheduledDate: inADay() })).body).toMatchObject({ confirmedAt: null });
+  });
+
   test('is revoked by hours that its recipients were not divided by', async () => {
     const id = await priced({ scheduledDate: inADay() });
     expect((await confirm(id)).status).toBe(202);

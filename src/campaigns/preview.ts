@@ -14,7 +14,7 @@ import { idempotentHandler } from '../core/http/idempotency.ts';
 import { amountFor, shownAmount } from '../core/money.ts';
 import { DEFAULT_NUMBER_RULES } from '../core/phone.ts';
 import { channelName, id, orNull } from '../core/schema.ts';
-import { type OptOutLinks, optOutFault, withOptOut } from '../messages/opt-out-links.ts';
+import { OPT_OUT_MARK, OPT_OUT_PLACEHOLDER, type OptOutLinks, optOutFault } from '../messages/opt-out-links.ts';
 import { ReplacedOut } from '../messages/send-schema.ts';
 import { maySmart, smartText } from '../messages/smart-encoding.ts';
 import { findBalance } from '../money/credit.ts';
@@ -36,7 +36,7 @@ import { checkSettings, checkTemplates, type ReadSettings, readNewSettings } fro
 import { loadPlan, readNumbers } from './create.ts';
 import { CampaignIn } from './schema.ts';
 import { listListVersions, type Settings } from './store.ts';
-import { type CustomField, type Field, parseText, renderSql, valuesSql } from './texts.ts';
+import { type CustomField, type Field, parseText, renderSql, valuesSql, withLink } from './texts.ts';
 
 const { sendingMode, smsSender, smsBody, rcsAgentId, rcsTemplateId, rcsTrafficType, ...form } = CampaignIn.properties;
 const { encoding, purpose, whatsappPhoneNumberId, whatsappTemplateId, contactListIds } = form;
@@ -376,7 +376,7 @@ function renderStep(channel: Channel, row: PreviewRow, { actor, settings, templa
   if (!isRich(channel)) {
     const isSmart = settings.encoding === 'smart' && maySmart(row.phoneNumber ?? '', settings.purpose);
     const link = optOutLink?.({ accountId: actor.accountId, phoneNumber: row.phoneNumber ?? '' });
-    const filled = link === undefined ? row.text : withOptOut(row.text, link);
+    const filled = row.text.replaceAll(OPT_OUT_MARK, link ?? OPT_OUT_PLACEHOLDER);
     const { text, replaced } = isSmart ? smartText(filled) : { text: filled, replaced: [] };
     const { alphabet, parts } = countParts(text);
     return {
@@ -442,7 +442,7 @@ export const listPreviewRows = (db: Db, { plan, range, texts, skipped }: Preview
   const on = { contact: sql`c`, destination: sql`r.destination` };
   const values = (entries: readonly string[]): Sql => valuesSql(entries, texts.customFields, on);
   const expressions = {
-    text: renderSql(plan.pieces ?? [], on),
+    text: renderSql(withLink(plan.pieces ?? [], OPT_OUT_MARK), on),
     rcsValues: values(texts.rcs),
     whatsappValues: values(texts.whatsapp),
   };

@@ -29,12 +29,13 @@ import {
   sql,
   textArray,
 } from '../core/db/query.ts';
+import { OPT_OUT_MARK } from '../messages/opt-out-links.ts';
 import { BULK_SHARE } from '../routing/messaging-limits.ts';
 import { listTemplateVariables } from '../templates/store.ts';
 import { chainOf } from './audience.ts';
 import { isRefusedSql, loadRefusals, type Refusals } from './refusals.ts';
 import type { Job, Step } from './run.ts';
-import { type CustomField, type Piece, parseText, renderSql, valuesSql } from './texts.ts';
+import { type CustomField, type Piece, parseText, renderSql, valuesSql, withLink } from './texts.ts';
 
 /** Loads the content that a campaign sends on each channel of its mode. */
 export async function loadTexts({ tx, campaign }: Pick<Step, 'tx' | 'campaign'>): Promise<Texts> {
@@ -49,7 +50,7 @@ export async function loadTexts({ tx, campaign }: Pick<Step, 'tx' | 'campaign'>)
   return {
     refusals: hasOptOuts ? await loadRefusals(tx, { accountId, campaign }) : null,
     channels: chain,
-    sms: chain.includes('SMS') ? parseText(campaign.smsBody ?? '', customFields).pieces : null,
+    sms: chain.includes('SMS') ? withLink(parseText(campaign.smsBody ?? '', customFields).pieces, OPT_OUT_MARK) : null,
     rcs: await variables('RCS', campaign.rcsTemplateId),
     whatsapp: await variables('WHATSAPP', campaign.whatsappTemplateId),
     customFields,

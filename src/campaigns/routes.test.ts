@@ -294,7 +294,13 @@ describe('changing', () => {
       scheduledDate: IN_A_DAY.toISOString(),
     });
     expect(await isStale()).toBe(false);
-    for (const change of [{ smsBody: 'Bye' }, { smsSender: 'OTHER' }, { destinations: NUMBERS.slice(1) }]) {
+    const changes = [
+      { smsBody: 'Bye' },
+      { smsSender: 'OTHER' },
+      { destinations: NUMBERS.slice(1) },
+      { rcsTrafficType: 'PROMOTION' },
+    ];
+    for (const change of changes) {
       await call('PUT', `/${id}`, change);
       expect([change, await isStale()]).toEqual([change, true]);
       await call('POST', `/${id}/calculateGoal`);

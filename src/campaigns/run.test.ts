@@ -337,3 +337,21 @@ test('each recipient gets their own link to opt out, and it is counted at its re
   );
   expect(sent.map(({ parts }) => parts)).toEqual([2, 2, 2]);
 });
+
+test('a value that reads like the opt-out link, or opens its braces, is sent as it is', async () => {
+  stage = await openCampaignStage(pool, undefined, undefined, undefined, { optOutLink: () => 'https://x.example/c/1' });
+  const [ana = '', bob = ''] = mobileNumbers(2);
+  await exec(
+    pool,
+    sql`INSERT INTO contact (account_id, first_name, phone_number, is_valid, channels)
+        SELECT ${stage.accountId}, f, n, true, 1
+        FROM unnest(${[ana, bob]}::text[], ${['{{optout}}', '{{x|']}::text[]) AS u (n, f)`,
+  );
+  const id = await stage.confirmed({ numbers: [ana, bob], body: 'Hi {{firstName}} {{optout}}' });
+  await stage.run();
+  const sent = await many<{ body: string }>(pool, sql`SELECT body FROM message WHERE campaign_id = ${id} ORDER BY id`);
+  expect(sent.map(({ body }) => body)).toEqual([
+    'Hi {{optout}} https://x.example/c/1',
+    'Hi {{x| https://x.example/c/1',
+  ]);
+});

@@ -15,6 +15,7 @@ import { DEFAULT_NUMBER_RULES, parsePhone } from '../core/phone.ts';
 import { channelName, id, orNull } from '../core/schema.ts';
 import type { Accept } from '../messages/accept.ts';
 import { type BilledTemplates, findBilledTemplates } from '../messages/billing.ts';
+import { OPT_OUT_MARK, OPT_OUT_PLACEHOLDER } from '../messages/opt-out-links.ts';
 import { type Draft, newDraft, octetsOf, REFUSALS, type Verdict } from '../messages/read-send.ts';
 import { listTemplateVariables } from '../templates/store.ts';
 import { chainOf, FIELDS_OF } from './audience.ts';
@@ -24,7 +25,7 @@ import { listPreviewRows, planUnsaved } from './preview.ts';
 import { ReviewIn } from './review.ts';
 import { CampaignId } from './schema.ts';
 import { type CampaignRow, findCampaign, type Settings } from './store.ts';
-import { parseText, renderSql, valuesSql } from './texts.ts';
+import { parseText, renderSql, valuesSql, withLink } from './texts.ts';
 
 const TestIn = Type.Union([
   Type.Object({
@@ -217,7 +218,7 @@ async function contentSql(db: Db, accountId: number, { smsBody, rcsTemplateId, w
     return valuesSql(entries ?? [], fields, on);
   };
   return {
-    text: renderSql(parseText(smsBody ?? '', fields).pieces, on),
+    text: renderSql(withLink(parseText(smsBody ?? '', fields).pieces, OPT_OUT_MARK), on),
     rcsValues: await values('RCS', rcsTemplateId),
     whatsappValues: await values('WHATSAPP', whatsappTemplateId),
   };
@@ -238,10 +239,19 @@ function toDraft(campaign: CampaignRow, recipient: TestRecipient, templates: Bil
 
 type Sent = Pick<TestRecipient, 'text' | 'rcsValues' | 'whatsappValues'>;
 
+/** Makes the body of a filled text, in which only the mark of the opt-out link is replaced. */
+function toBody(text: string): Pick<Draft, 'body' | 'values'> {
+  const pieces = text.split(OPT_OUT_MARK);
+  return {
+    body: pieces.map((_, i) => `{{${i}}}`).join(OPT_OUT_PLACEHOLDER),
+    values: Object.fromEntries(pieces.entries()),
+  };
+}
+
 /** Makes the content for one recipient on a channel: its sender, and the filled text or the template with its values. */
 const toContent = (campaign: Settings, recipient: Sent, channel: Channel) => ({
   sender: campaign[FIELDS_OF[channel].sender] ?? '',
-  body: isRich(channel) ? '' : recipient.text,
+  ...(isRich(channel) ? { body: '' } : toBody(recipient.text)),
   encoding: campaign.encoding ?? undefined,
   tlvs: isRich(channel) ? null : octetsOf(campaign.tlvs),
   purpose: campaign.purpose,

@@ -66,7 +66,7 @@ export const fixedText = (pieces: readonly Piece[]): string | null =>
 export const leastText = (pieces: readonly Piece[]): string =>
   pieces.map((piece) => ('text' in piece ? piece.text : '')).join('');
 
-/** Replaces the opt-out link in a text by one of the same length as that of each recipient, to count parts. */
+/** Replaces the placeholder of the opt-out link: by one of the same length as that of each recipient, or by a mark of it. */
 export const withLink = (pieces: readonly Piece[], link: string): readonly Piece[] =>
   pieces.map((piece) => ('text' in piece ? { text: withOptOut(piece.text, link) } : piece));
 

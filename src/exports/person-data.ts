@@ -3,7 +3,7 @@ import { findContact } from '../contacts/store.ts';
 import type { Actor } from '../core/actor.ts';
 import { as, columns, type Db, many, plainArray, type Sql, sql, textArray } from '../core/db/query.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
-import { isUserId, MAX_USER_ID_LENGTH, NUMBER_FAULTS, personOf, readNumber } from '../core/phone.ts';
+import { callingCodeOf, isUserId, MAX_USER_ID_LENGTH, NUMBER_FAULTS, personOf, readNumber } from '../core/phone.ts';
 import { id as idSchema } from '../core/schema.ts';
 
 /** A person in a request: exactly one of the fields. */
@@ -154,7 +154,8 @@ export function tablesOfPerson(found: PersonData): readonly PersonTable[] {
   const contacts = sql`ANY(${plainArray(found.contactIds)}::bigint[])`;
   const emails = texts(found.emails);
   const verifications = ids(found.verificationIds);
-  const isTold = sql`(data->>'phoneNumber' = ${written} OR lower(data->>'email') = ${emails}
+  // Several contacts may have one email address, such as a family: of these, an event is about the one that it names.
+  const isTold = sql`(data->>'phoneNumber' = ${written} OR (data->>'contactId' IS NULL AND lower(data->>'email') = ${emails})
     OR data->>'contactId' = ${texts(found.contactIds)} OR data->>'chatId' = ${texts(found.chatIds)}
     OR data->>'messageId' = ${texts([...found.messageIds, ...found.inboundIds])}
     OR data->>'verificationId' = ${texts(found.verificationIds)})`;
@@ -242,8 +243,18 @@ export function tablesOfPerson(found: PersonData): readonly PersonTable[] {
 /** The report of an import that cleans nothing. */
 export const NO_CLEANING = '{"groups": [], "changes": []}';
 
-/** Returns a regular expression of PostgreSQL that matches a number as people group it; nothing if there is none. */
+/**
+ * Returns a regular expression of PostgreSQL that matches a number as people group it, with or without its country code;
+ * nothing if there is none. Without the code it is a number only if no other digits are next to it.
+ */
 export function patternOf(bare: readonly string[]): string {
-  const numbers = bare.filter((form) => /^\d+$/.test(form)).map((form) => form.split('').join('[ .()/-]*'));
-  return numbers.length === 0 ? '^(?=a)b' : String.raw`(?<!\d)\+?(${numbers.join('|')})(?!\d)`;
+  const digits = bare.filter((form) => /^\d+$/.test(form));
+  if (digits.length === 0) return '^(?=a)b';
+  const gap = '[ .()/-]*';
+  const oneOf = (numbers: readonly string[]): string => `(${numbers.map((n) => n.split('').join(gap)).join('|')})`;
+  const national = digits.map((form) => form.slice(callingCodeOf(form)?.length ?? 0));
+  return (
+    String.raw`(?<!\d)((\+|00)${gap})?${oneOf(digits)}(?!\d)` +
+    String.raw`|(?<![+\d]${gap})0?${gap}${oneOf(national)}(?!${gap}\d)`
+  );
 }

@@ -112,6 +112,27 @@ test('each recipient of a bulk send has a link, and none contains a number', asy
   expect(await Promise.all(persons.map(async (person) => (await consents(person)).records.length))).toEqual([1, 0]);
 });
 
+test('a value of a placeholder is sent as it is, also one that reads like the link', async () => {
+  const person = nextPerson();
+  const placeholders = { name: '{{optout}}', optout: 'x' };
+  const message = 'Hi {{name}}, stop: {{optout}}';
+  const body = { phoneNumber: person, senderName: 'ACME', message, placeholders };
+  await call(app, 'POST', '/api/message-server/sms/send', body);
+  expect(await textTo(person)).toBe(`Hi {{optout}}, stop: ${PUBLIC_URL}${await pageOf(person)}`);
+});
+
+test('a campaign is tried out and previewed with the link only where its text has it', async () => {
+  const person = nextPerson();
+  const contact = { phoneNumber: person, firstName: '{{optout}}' };
+  const { id: contactId } = (await call(app, 'POST', `${PG}/contacts`, contact)).body;
+  const text = { sendingMode: 'SMS', smsSender: 'ACME', smsBody: 'Hi {{firstName}}, stop: {{optout}}' };
+  await call(app, 'POST', `${PG}/campaigns/preview/send`, { ...text, phoneNumber: person, contactId });
+  const sent = `Hi {{optout}}, stop: ${PUBLIC_URL}${await pageOf(person)}`;
+  expect(await textTo(person)).toBe(sent);
+  const { body } = await call(app, 'POST', `${PG}/campaigns/preview`, { ...text, destinations: [person] });
+  expect(JSON.stringify(body)).toContain(sent);
+});
+
 test('a preview counts the link as it is sent', async () => {
   const person = nextPerson();
   const text = `${'a'.repeat(100)} {{optout}}`;

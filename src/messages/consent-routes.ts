@@ -133,7 +133,7 @@ export function consentRoutes(app: App, deps: PlatformDeps): void {
       summary: 'Record consents and opt-outs, with their proof',
       description:
         'All or nothing: errors name the entry and its field. It applies from the response on. An erased person may be ' +
-        'written to again after an OPTED_IN with a `proof` that is later than the erasure.',
+        'written to again after an OPTED_IN with a `proof` whose `at` is later than the erasure.',
       body: withExamples(ConsentsIn, {
         consents: [
           {
@@ -218,13 +218,15 @@ type Entry = Static<typeof ConsentIn>;
 
 type NewConsents = Static<typeof ConsentsIn> & { readonly hashOf: HashOfPerson };
 
-/** Stores the consents of a request. A person who was erased may be written to after a new opt-in with its proof. */
+/**
+ * Stores the consents of a request. A person who was erased may be written to after an opt-in with a proof from after the
+ * erasure: one without its time may have been sent before.
+ */
 async function putConsents(tx: Db, actor: Actor, { consents, hashOf }: NewConsents) {
   const { accountId } = actor;
   const answer = await store(tx, actor, consents, { source: 'API', at: (i) => `consents.${i}` });
   const returns = consents.flatMap((entry) => {
-    const read =
-      entry.state === 'OPTED_IN' && Object.keys(entry.proof ?? {}).length > 0 ? readEntry(entry, actor) : null;
+    const read = entry.state === 'OPTED_IN' && entry.proof?.at !== undefined ? readEntry(entry, actor) : null;
     return read && 'change' in read ? [{ accountId, phoneNumber: read.change.phoneNumber, at: read.change.since }] : [];
   });
   await deleteErased(tx, hashOf, returns);

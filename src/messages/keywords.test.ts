@@ -182,12 +182,12 @@ test('senders that are no numbers are not answered', async () => {
   expect(await waiting()).toBe(0);
 });
 
-test('a copy goes to another number, but not to the one who wrote', async () => {
+test('a copy goes to another number, as it was written, but not to the one who wrote', async () => {
   await rule('order', { forwardTo: '+393487654321' });
-  await arrive('Order 2 pizzas');
+  await arrive('Order 2 pizzas {{optout}}');
   await arrive('Order for myself', '393487654321');
   await carryOut(deps());
-  expect(await sent()).toEqual([`+${NUMBER}>+393487654321: +${PERSON}: Order 2 pizzas`]);
+  expect(await sent()).toEqual([`+${NUMBER}>+393487654321: +${PERSON}: Order 2 pizzas {{optout}}`]);
 });
 
 test('a copy is mailed', async () => {

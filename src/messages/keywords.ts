@@ -180,7 +180,9 @@ async function sendMessage({ accept, onAnswer }: KeywordDeps, action: Due): Prom
     destination,
     isKnownNumber: true,
     sender: LONG_NUMBER.test(number) ? (toE164(number) ?? number) : number,
-    body: answer ?? `+${source}: ${body}`,
+    // The words of a person are data: an `{{optout}}` in them is not a link.
+    body: answer ?? '{{copy}}',
+    ...(answer === null && { values: { copy: `+${source}: ${body}` } }),
     purpose: isAnswer ? action.purpose : 'service',
   });
   await accept.once({ accountId, keyId: null, userId: null }, [draft], {

@@ -146,3 +146,35 @@ test('a person is asked twice at most, and the first answer ends both questions'
   await inbox.write('Hayır', { from: person });
   expect([(await find(asked[0].optInId)).state, (await find(asked[1].optInId)).state]).toEqual(['EXPIRED', 'DECLINED']);
 });
+
+test.each([
+  ['yes', 'OPTED_IN START', 'CONFIRMED'],
+  ['no', 'OPTED_OUT STOP', 'DECLINED'],
+])('a %s to the reminder counts after the first question has expired', async (reply, consent, state) => {
+  const { pool } = inbox.database;
+  const person = nextPerson();
+  const asked = [(await ask(person)).body, (await ask(person)).body];
+  await exec(pool, sql`UPDATE opt_in SET asked_at = now() - interval '8 days' WHERE id = ${asked[0].optInId}`);
+  expect([await expireOptIns(pool), await consents(person)]).toEqual([1, ['marketing PENDING API']]);
+  await inbox.write(reply, { from: person });
+  expect([(await find(asked[1].optInId)).state, await consents(person)]).toEqual([state, [`marketing ${consent}`]]);
+});
+
+test('a no counts although the consent has changed since the question', async () => {
+  const person = nextPerson();
+  const { body } = await ask(person);
+  const consent = { to: `+${person}`, channel: 'SMS', purpose: 'marketing', state: 'OPTED_IN' };
+  await call(inbox.app, 'PUT', `${PG}/consents`, { consents: [consent] });
+  expect(await consents(person)).toEqual(['marketing OPTED_IN API']);
+  await inbox.write('no', { from: person });
+  expect([(await find(body.optInId)).state, await consents(person)]).toEqual([
+    'DECLINED',
+    ['marketing OPTED_OUT STOP'],
+  ]);
+});
+
+test('of many questions to a person at the same time, two are asked', async () => {
+  const person = nextPerson();
+  const answers = await Promise.all(Array.from({ length: 5 }, () => ask(person)));
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 201, 409, 409, 409]);
+});

@@ -174,6 +174,9 @@ async function refuseDecided(tx: Db, { accountId, phoneNumber, purpose }: Asked)
     throw new AppError('conflict', {
       message: decided.state === 'OPTED_OUT' ? 'The person has opted out' : 'The person has agreed already',
     });
+  // The count would miss a question that another transaction asks meanwhile.
+  const lock = `opt-in ${accountId} ${personOf(phoneNumber)} ${purpose}`;
+  await exec(tx, sql`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))`);
   const { count } = await one<{ count: number }>(
     tx,
     sql`SELECT count(*) AS count FROM opt_in
@@ -241,7 +244,8 @@ type Decision = {
 
 /**
  * Records an answer, once, with its proof, and ends other open questions about the same. A yes counts only while nothing
- * else has been said since the question. Returns the state in which the question is then; undefined: there is none.
+ * else has been said since the question; a no always counts. Returns the state in which the question is then; undefined:
+ * there is none.
  */
 async function decide(tx: Db, key: Key, { isYes, source, by }: Decision): Promise<State | undefined> {
   const moved = await moveToDecided(tx, key, isYes ? 'CONFIRMED' : 'DECLINED', by);
@@ -250,7 +254,8 @@ async function decide(tx: Db, key: Key, { isYes, source, by }: Decision): Promis
   const { accountId } = key;
   const asked = { accountId, phoneNumber, purpose };
   await endOthers(tx, asked);
-  if ((await lockPending(tx, [asked])).length === 0 || (isYes && (await hasOptedOut(tx, asked)))) {
+  const pending = await lockPending(tx, [asked]);
+  if (isYes && (pending.length === 0 || (await hasOptedOut(tx, asked)))) {
     await updateState(tx, { ...key, state: 'EXPIRED' });
     return 'EXPIRED';
   }
@@ -313,13 +318,29 @@ async function expireSome(tx: Db): Promise<number> {
         RETURNING account_id AS "accountId", phone_number AS "phoneNumber", purpose`,
   );
   const ended = { channel: 'SMS', sender: '*', state: 'UNKNOWN', source: 'API', since: null, proof: null } as const;
-  const silent = over.length > 0 ? await lockPending(tx, over) : [];
+  const silent = over.length > 0 ? await listUnasked(tx, await lockPending(tx, over)) : [];
   await changeConsent(
     tx,
     silent.map((one) => ({ ...one, ...ended })),
   );
   return over.length;
 }
+
+/** Lists those of these persons to whom no other question of the same purpose, such as a reminder, is open. */
+const listUnasked = (tx: Db, asked: readonly Asked[]): Promise<Asked[]> =>
+  many(
+    tx,
+    sql`SELECT u.account_id AS "accountId", u.phone_number AS "phoneNumber", u.purpose
+        FROM ${rowsOf(asked, {
+          account_id: bigint((a) => a.accountId),
+          phone_number: text((a) => a.phoneNumber),
+          purpose: text((a) => a.purpose),
+        })} AS u
+        WHERE NOT EXISTS (
+          SELECT FROM opt_in o
+          WHERE o.account_id = u.account_id AND o.person = person_of(u.phone_number) AND o.purpose = u.purpose
+            AND o.state = 'PENDING' AND o.asked_at >= now() - make_interval(days => ${DAYS}))`,
+  );
 
 /** The task that ends questions for an opt-in that got no answer. */
 export const optInTasks = ({ pool }: { readonly pool: Pool }): Task[] => [

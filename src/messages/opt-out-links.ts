@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, randomUUID } from 'node:crypto';
 import type { Config } from '../core/config.ts';
 import type { FieldError } from '../core/errors.ts';
 import { foldText } from '../core/fold.ts';
@@ -23,8 +23,9 @@ export function readConsentPath(end: string): { readonly accountId: number; read
 
 /** The placeholder of the link by which the recipient of an SMS opts out. */
 const OPT_OUT = 'optout';
-/** The placeholder as it stands in the texts of campaigns until their recipient is known. */
 export const OPT_OUT_PLACEHOLDER = `{{${OPT_OUT}}}`;
+/** The link in a text of a campaign whose values are filled in already: random, so that no value contains it. */
+export const OPT_OUT_MARK = randomUUID();
 
 /** Reason for which a text with the link is rejected. */
 export const NO_PUBLIC_URL = 'the text has {{optout}}, whose page needs the setting PUBLIC_URL of the operator';

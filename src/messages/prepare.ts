@@ -24,7 +24,7 @@ import { type FindConsentFault, readDestination } from './consent.ts';
 import type { HashOfPerson } from './erased.ts';
 import type { NewMessage } from './new-messages.ts';
 import { asksOptOut, type OptOutLinks, withOptOut } from './opt-out-links.ts';
-import { type Draft, REFUSALS, type Refusal } from './read-send.ts';
+import { type Draft, REFUSALS, type Refusal, withValues } from './read-send.ts';
 import { maySmart, type Replaced, smartText, strictFault } from './smart-encoding.ts';
 
 /** Maximum parts per SMS. */
@@ -243,20 +243,24 @@ const trafficOf = ({
   salt: 0,
 });
 
-/** Checks the text, and puts the recipient's link in the place of `{{optout}}`. What an SMPP customer submits is sent as it is. */
-function fillLink({ message, tables }: Work): Refusal | null {
+/**
+ * Puts the recipient's link in the place of `{{optout}}`, then the values in that of other placeholders, and checks the
+ * text. What an SMPP customer submits is sent as it is.
+ */
+function fillPlaces({ draft, message, tables }: Work): Refusal | null {
+  if (message.smppCredentialId === null && asksOptOut(message.body)) {
+    if (!tables.optOutLink) return 'no_public_url';
+    message.body = withOptOut(message.body, tables.optOutLink({ ...message, phoneNumber: message.destination }));
+  }
+  message.body = withValues(message.body, draft);
   if (message.body === '') return 'empty_body';
-  if (message.body.includes('\0')) return 'bad_body';
-  if (message.smppCredentialId !== null || !asksOptOut(message.body)) return null;
-  if (!tables.optOutLink) return 'no_public_url';
-  message.body = withOptOut(message.body, tables.optOutLink({ ...message, phoneNumber: message.destination }));
-  return null;
+  return message.body.includes('\0') ? 'bad_body' : null;
 }
 
 function fillText(work: Work): Refusal | null {
   const { draft, message } = work;
   const { encoding, gsmOnly, udh, maxParts = MAX_PARTS } = draft;
-  const refusal = fillLink(work);
+  const refusal = fillPlaces(work);
   if (refusal !== null) return refusal;
   if (encoding === 'smart' && maySmart(message.destination, message.purpose)) {
     const smart = smartText(message.body);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { draft } from '../../test/support/drafts.ts';
 import { expectLinear } from '../../test/support/linear.ts';
-import { readBulk, readMessageServer, readSend } from './read-send.ts';
+import { readBulk, readMessageServer, readSend, withValues } from './read-send.ts';
 
 const NOW = new Date('2026-11-21T10:00:00Z');
 const plain = { sender: '', body: 'Hello' } as const;
@@ -19,7 +19,8 @@ describe('the specification’s body', () => {
   test('takes the options of the other body, so that nothing meant for later is sent at once', () => {
     const options = { scheduledDate: '2027-01-31T08:00:00Z', validityPeriod: 30, placeholders: { name: 'Anna' } };
     expect(readSend({ phoneNumber: '1', message: 'Hi {{name}}', ...options }, NOW)).toMatchObject({
-      body: 'Hi Anna',
+      body: 'Hi {{name}}',
+      values: { name: 'Anna' },
       scheduledAt: new Date('2027-01-31T08:00:00Z'),
       validUntil: new Date('2027-01-31T08:30:00Z'),
     });
@@ -60,7 +61,7 @@ describe('the message server’s body', () => {
       },
       NOW,
     );
-    expect(filled.body).toBe('{{code}}, {{code}}: $&1 {{none}} {{toString}} {{}}');
+    expect(withValues(filled.body, filled)).toBe('{{code}}, {{code}}: $&1 {{none}} {{toString}} {{}}');
   });
 
   test('a name that no placeholder can have is refused', () => {

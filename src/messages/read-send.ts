@@ -32,7 +32,8 @@ export function readSend(body: SendIn, now: Date): Draft {
     clientId: body.customerMessageId ?? null,
     destination: body.phoneNumber,
     sender: body.senderName ?? body.sender ?? '',
-    body: textOf(body.message, body),
+    body: body.message,
+    values: body.placeholders,
     userIp: body.userIp,
     ...optionsOfSend(body, now),
   });
@@ -50,7 +51,8 @@ export function readMessageServer(body: MessageServerIn, now: Date): Draft {
     clientId: clientIdOf(body),
     destination: body.destination,
     sender: body.sender,
-    body: textOf(body.body, body),
+    body: body.body,
+    values: body.placeholders,
     ...optionsOfSend(body, now),
   });
 }
@@ -90,11 +92,11 @@ type SendOptions = Pick<
   | keyof ClientFields
 >;
 
-/** Returns the text with its placeholders filled, if the request has values for any. */
-function textOf(text: string, { placeholders }: SendOptions): string {
-  if (placeholders === undefined) return text;
-  const values = new Map(Object.entries(placeholders));
-  return fillPlaceholders(text, (name) => values.get(name));
+/** Returns a text with the placeholders for which a draft has values filled. */
+export function withValues(text: string, { values }: Pick<Draft, 'values'>): string {
+  if (values === undefined) return text;
+  const byName = new Map(Object.entries(values));
+  return fillPlaceholders(text, (name) => byName.get(name));
 }
 
 function optionsOfSend(options: SendOptions, now: Date) {
@@ -243,6 +245,8 @@ export type Draft = {
   readonly isKnownNumber?: boolean;
   readonly sender: string;
   readonly body: string;
+  /** Values for placeholders of the body. Values are data: an `{{optout}}` in one is not a link. */
+  readonly values?: Readonly<Record<string, string>> | undefined;
   /** Content on RCS and WhatsApp; `body` is then its readable text and may be empty. */
   readonly content?: StoredContent | null;
   /** The template of the content, for its price. */
@@ -394,7 +398,9 @@ export function contentHash(draft: Draft): Buffer {
     draft;
   const { purpose, encoding, clientData, callbackUrl } = draft;
   const number = /^[+\d(]/.test(destination) ? destination.replace(/[\s().\-/]/g, '') : destination;
-  const hash = createHash('sha256').update(JSON.stringify([channel, number, sender, body, simulation]));
+  const hash = createHash('sha256').update(
+    JSON.stringify([channel, number, sender, withValues(body, draft), simulation]),
+  );
   if (content) hash.update(JSON.stringify(content));
   if (nextChannels) hash.update(JSON.stringify(nextChannels));
   if (udh) hash.update(udh);

@@ -100,6 +100,28 @@ test('a reader of the feed goes on from an event about an erased person', async 
   expect((await read(accountId)).events).toEqual([]);
 });
 
+test('an event about another contact with the same email address stays', async () => {
+  const accountId = await newAccount('email');
+  const email = 'family@example.com';
+  const contacts = [await addContact(accountId, ZOE, 'Zoe'), await addContact(accountId, OTHER, 'Yan')];
+  await exec(pool, sql`UPDATE contact SET email = ${email} WHERE account_id = ${accountId}`);
+  await transaction(pool, (tx) =>
+    publishFacts(
+      tx,
+      [ZOE, OTHER].map((phoneNumber, i) => ({
+        accountId,
+        type: 'contact.created' as const,
+        about: contacts[i] ?? 0,
+        data: { contactId: contacts[i] ?? 0, phoneNumber, email, fullName: null, firstName: null, lastName: null },
+      })),
+    ),
+  );
+  const { next } = await read(accountId);
+  expect(await erase(accountId)).toMatchObject({ contact: 1, webhook_published: 1 });
+  expect((await read(accountId, next ?? '')).events).toMatchObject([{ data: { phoneNumber: OTHER, email } }]);
+  expect((await read(accountId)).events).toEqual([]);
+});
+
 test('the counts of an inbox are those of its conversations after an erasure', async () => {
   const accountId = await newAccount('inbox');
   for (const [peer, unread] of [
@@ -233,18 +255,34 @@ test('nothing of the person is left in imports, errors of events and submissions
   });
 });
 
-test('a number that a campaign has without its country code is erased, and that of another person stays', async () => {
+test('a number that a campaign has without its country code, or with 00, is erased, and that of another person stays', async () => {
   const accountId = await newAccount('national');
   await exec(
     pool,
     sql`INSERT INTO campaign (account_id, name, status, sending_mode, destination_type, destinations, numbers,
           number_countries, number_channels)
-        VALUES (${accountId}, 'c', 0, 'SMS', 2, ${['333 123 4567', '333 1234568', '+33 312 345 67']}::text[],
+        VALUES (${accountId}, 'c', 0, 'SMS', 2, ${['333 123 4567', '0039 333-1234567', '333 1234568', '+33 312 345 67']}::text[],
           ${[ZOE, OTHER]}::text[], '{IT,IT}', '{1,1}')`,
   );
   expect(await erase(accountId)).toEqual({ campaign: 1 });
   const [row] = await many(pool, sql`SELECT destinations, numbers FROM campaign WHERE account_id = ${accountId}`);
   expect(row).toEqual({ destinations: ['333 1234568', '+33 312 345 67'], numbers: [OTHER] });
+});
+
+test('a draft loses a number with 00 or without its country code, and keeps those of others', async () => {
+  const accountId = await newAccount('drafts');
+  const others = ['3331234568', '+33 333 1234567', '0044 333 123 4567', '33312345670', '1333 1234567'];
+  const theirs = ['0039333 1234567', '00 39 (333) 1234567', '333-123 4567', '0333 1234567'];
+  const store = async (numbers: readonly string[]) =>
+    exec(
+      pool,
+      sql`INSERT INTO campaign_draft (account_id, id, name, content, version)
+          VALUES (${accountId}, ${newId()}, 'd', ${JSON.stringify({ destinations: numbers.join('\n') })}, 1)`,
+    );
+  await store([...theirs, ...others]);
+  expect(await erase(accountId)).toEqual({ campaign_draft: 1 });
+  const drafts = await many(pool, sql`SELECT content FROM campaign_draft WHERE account_id = ${accountId}`);
+  expect(drafts).toEqual([{ content: { destinations: ['0', '0', '0', '0', ...others].join('\n') } }]);
 });
 
 test('counting what would be erased waits for no one, and changes nothing', async () => {

@@ -80,6 +80,19 @@ export async function erasePerson(tx: Db, person: PersonAddresses): Promise<Coun
   return onlySome(counts);
 }
 
+/** Waits until steps of campaigns that may have read contacts before an erasure, to create recipients, are committed. */
+export const awaitCampaignSteps = (tx: Db, { accountId }: Pick<PersonData, 'accountId'>): Promise<number> =>
+  exec(
+    tx,
+    sql`SELECT FROM campaign_run WHERE account_id = ${accountId} AND NOT expanded ORDER BY campaign_id FOR SHARE`,
+  );
+
+/** Erases a person from the recipients of campaigns once more, which a campaign may have created during the erasure. */
+export async function eraseRecipients(tx: Db, person: PersonAddresses): Promise<void> {
+  const found = await findPersonData(tx, person, firstIdAt(new Date()));
+  await eraseTables(tx, found, ({ table }) => RECIPIENTS.has(table));
+}
+
 /** Erases a person from some of the tables, in their order. */
 async function eraseTables(tx: Db, found: PersonData, isChosen: (entry: PersonTable) => boolean) {
   const cleared = clearedColumns(found);
@@ -132,6 +145,14 @@ const SCANNED: ReadonlySet<string> = new Set([
   'campaign_recipient',
   'sticky_sender',
   'verify_counter',
+]);
+
+/** Tables in which a campaign names the recipients that it creates. */
+const RECIPIENTS: ReadonlySet<string> = new Set([
+  'campaign_batch',
+  'campaign_lane',
+  'campaign_recipient',
+  'campaign_run',
 ]);
 
 /** Tables whose rows are erased before or after those of the others. */
@@ -244,7 +265,7 @@ function clearedColumns(found: PersonData): Readonly<Record<string, Sql>> {
       AND ${side === 'before' ? sql`n.destination < ${number}` : sql`n.destination > ${number}`}), '')`;
   const stripped = (number: Sql): Sql => sql`regexp_replace(${number}, '[^0-9A-Za-z.]', '', 'g')`;
   // A number without its country code is the end of the whole number; country codes have up to three digits.
-  const isTheirs = (number: Sql): Sql => sql`(${stripped(number)} = ${written} OR EXISTS (
+  const isTheirs = (number: Sql): Sql => sql`(regexp_replace(${stripped(number)}, '^00', '') = ${written} OR EXISTS (
     SELECT FROM unnest(${bare}::text[]) AS b, ltrim(${stripped(number)}, '0') AS n
     WHERE ${number} !~ '^\\s*(\\+|00)' AND b ~ '^[0-9]+$' AND n <> '' AND right(b, length(n)) = n
       AND length(n) >= length(b) - 3))`;

@@ -4,9 +4,12 @@ import { actor, draft, freeOver } from '../../test/support/drafts.ts';
 import { openTestInbox, type TestInbox } from '../../test/support/http/inbox.ts';
 import { serveRoutes } from '../../test/support/http/routes.ts';
 import { runJobs } from '../../test/support/jobs.ts';
+import { countLockWaits } from '../../test/support/lock-waits.ts';
+import { until } from '../../test/support/until.ts';
 import type { App } from '../core/http/app.ts';
 import { ensureCell } from '../core/db/migrate.ts';
 import { exec, many, one, raw, sql } from '../core/db/query.ts';
+import { transaction } from '../core/db/transaction.ts';
 import { createWaker } from '../dispatch/pump.ts';
 import { type Accept, createAccept } from '../messages/accept.ts';
 import { createPersonHash } from '../messages/erased.ts';
@@ -241,8 +244,9 @@ test('an erased person who writes START, or whose new opt-in is proven, gets mes
   };
   await agree({});
   await agree({ proof: { text: 'Yes', at: '2020-01-01T00:00:00Z' } });
+  await agree({ proof: { text: 'Yes' } });
   expect(await send(KIM)).toBe('opted_out');
-  await agree({ proof: { text: 'Yes, again' } });
+  await agree({ proof: { text: 'Yes, again', at: new Date().toISOString() } });
   expect(await send(KIM)).toBe('accepted');
   await erase({ to: KIM });
 });
@@ -259,6 +263,41 @@ test('an erasure waits for decisions from when it has blocked the person, also i
   expect(await search([LOU])).toHaveProperty('message');
   await runErasures();
   expect(await search([LOU])).toEqual({});
+});
+
+test('a recipient whom a campaign was creating during the erasure is erased, too', async () => {
+  const { pool } = inbox.database;
+  const { accountId } = inbox.account;
+  const SAM = '+393331234594';
+  expect((await call(inbox.app, 'POST', '/contacts', { phoneNumber: SAM })).status).toBe(201);
+  const { id } = await one<{ id: number }>(
+    pool,
+    sql`INSERT INTO campaign (account_id, name, status, sending_mode) VALUES (${accountId}, 'c', 1, 'SMS') RETURNING id`,
+  );
+  await exec(pool, sql`INSERT INTO campaign_run (account_id, campaign_id) VALUES (${accountId}, ${id})`);
+  await call(app, 'POST', '/privacy/erasures', { to: SAM });
+  await runStep();
+  const [created, waited] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const expanded = transaction(pool, async (tx) => {
+    await exec(tx, sql`SELECT FROM campaign_run WHERE account_id = ${accountId} FOR NO KEY UPDATE`);
+    await exec(
+      tx,
+      sql`INSERT INTO campaign_recipient (account_id, campaign_id, country, destination, channels, reserve_micros)
+          VALUES (${accountId}, ${id}, 'IT', ${SAM}, 1, 0)`,
+    );
+    await exec(tx, sql`UPDATE campaign_run SET expanded_to = ${SAM} WHERE account_id = ${accountId}`);
+    created.resolve();
+    await waited.promise;
+  });
+  await created.promise;
+  const erased = runErasures();
+  await until(
+    'the erasure waits for the campaign',
+    async () => (await countLockWaits(pool, 'SELECT FROM campaign_run')) > 0,
+  );
+  waited.resolve();
+  await Promise.all([expanded, erased]);
+  expect(await search([SAM.slice(1)])).toEqual({});
 });
 
 test('a worker that has lost its job erases nothing', async () => {

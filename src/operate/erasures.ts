@@ -36,7 +36,14 @@ import {
 import { cancelMessages } from '../messages/cancellation.ts';
 import { createPersonHash, type HashOfPerson } from '../messages/erased.ts';
 import { publishFacts } from '../webhooks/outbox.ts';
-import { type Counts, countPerson, endExports, erasePerson } from './erase-person.ts';
+import {
+  awaitCampaignSteps,
+  type Counts,
+  countPerson,
+  endExports,
+  erasePerson,
+  eraseRecipients,
+} from './erase-person.ts';
 import { type ErasureRecord, recordCarried, recordErasure } from './erasure-records.ts';
 
 const ErasureIn = Type.Object({
@@ -114,7 +121,8 @@ export function erasureRoutes(app: App, deps: PlatformDeps): void {
 
 /**
  * `hashes` (hex): an erasure after the backup of a restored database, whose person has to be found by them. `inFlight`:
- * messages that a carrier may be taking. `isErased`: only exports that were made meanwhile are left to end.
+ * messages that a carrier may be taking. `isErased`: only exports and recipients of campaigns that were made meanwhile are
+ * left.
  */
 type Erasure = {
   readonly erasureId: string;
@@ -138,17 +146,18 @@ const MAX_MINUTES = 30;
 
 /**
  * Erasures. The person is not written to from the first step on; then what waits is withdrawn, and all the rest is
- * erased. An export that began before may be completed after that: the last step ends it, too. A dry run only counts.
+ * erased. What began before may be completed after that: the last step ends exports, and erases recipients of campaigns.
+ * A dry run only counts.
  */
 export const personErasure = job<Erasure, ErasureDeps>(
   'person.erasure',
   { concurrency: 1 },
   async ({ pool, secretKey, storage }, { accountId, payload, tries, end }) => {
     const { erasureId, dryRun, inFlight } = payload;
-    if (payload.isErased) return endErasure(pool, { accountId, erasureId, end });
     const hashOf = createPersonHash(secretKey);
     const addresses =
       'addresses' in payload ? payload.addresses : await findAddresses(pool, hashOf, { accountId, ...payload });
+    if (payload.isErased) return endErasure(pool, { accountId, addresses, erasureId, end });
     const person = { accountId, addresses };
     if (dryRun) return countOnly(pool, { ...person, erasureId, end });
     const hashes = addresses.map((phoneNumber) => hashOf({ accountId, phoneNumber }).toString('hex'));
@@ -165,7 +174,7 @@ export const personErasure = job<Erasure, ErasureDeps>(
       await setStatementTimeoutMinutes(tx, MAX_MINUTES);
       const counts = await erasePerson(tx, person);
       await updateCounts(tx, { accountId, erasureId, counts });
-      const rest = { erasureId, dryRun, addresses: [], isErased: true } as const;
+      const rest = { erasureId, dryRun, addresses, isErased: true } as const;
       await personErasure.add(tx, { accountId, key: null, payload: rest });
     });
     return undefined;
@@ -187,15 +196,20 @@ async function countOnly(pool: Pool, { end, erasureId, ...person }: Ending & Per
   });
 }
 
-const endErasure = (pool: Pool, { end, ...key }: Ending): Promise<void> =>
-  transaction(pool, async (tx) => {
+async function endErasure(pool: Pool, { end, addresses, ...key }: Ending & PersonAddresses): Promise<void> {
+  // By itself, so that campaigns go on during the next transaction.
+  await transaction(pool, (tx) => awaitCampaignSteps(tx, key));
+  await transaction(pool, async (tx) => {
     if (!(await end(tx))) return;
+    await setStatementTimeoutMinutes(tx, MAX_MINUTES);
+    await eraseRecipients(tx, { accountId: key.accountId, addresses });
     await endExports(tx, key);
     const done = await moveToDone(tx, key);
     const rows = Object.values(done?.counts ?? {}).reduce((sum, count) => sum + count, 0);
     const { accountId, erasureId } = key;
     await publishFacts(tx, [{ accountId, type: 'erasure.done', about: erasureId, data: { erasureId, rows } }]);
   });
+}
 
 /** Queues an erasure that a restored database did not know. */
 export const eraseAgain = (tx: Db, { accountId, erasureId, hashes }: ErasureRecord): Promise<void> =>
