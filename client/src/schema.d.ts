@@ -637,7 +637,7 @@ export interface paths {
         put?: never;
         /**
          * Create a credential for SMPP
-         * @description For binds to the SMPP server of the gateway. The password is shown only in this response.
+         * @description For binds to the SMPP server of the gateway. The password is shown only in this response. You cannot grant scopes that you lack yourself (403): its binds send SMS, and with `inbound` they read the inbox.
          *
          *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
          */
@@ -669,7 +669,7 @@ export interface paths {
         head?: never;
         /**
          * Change a credential for SMPP
-         * @description Omitted fields are unchanged. Open binds follow immediately; those no longer allowed are closed.
+         * @description Omitted fields are unchanged. Open binds follow immediately; those no longer allowed are closed. You cannot grant scopes that you lack yourself (403): its binds send SMS, and with `inbound` they read the inbox.
          *
          *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
          */
@@ -687,7 +687,7 @@ export interface paths {
         put?: never;
         /**
          * Give a credential for SMPP a new password
-         * @description The password is shown only in this response. Binds that were opened with the previous one are closed.
+         * @description The password is shown only in this response. Binds that were opened with the previous one are closed. You cannot grant scopes that you lack yourself (403): its binds send SMS, and with `inbound` they read the inbox.
          *
          *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
          */
