@@ -3945,7 +3945,7 @@ export interface paths {
          * Add a service that verifies numbers
          * @description Texts, channels, limits and guard of the codes of one product. Up to 50. The challenge secret is shown only in this response. 409: the account has a service with this name.
          *
-         *     Scope: `verify` (write). Roles: sender, manager, admin. Sessions need a step-up.
+         *     Scope: `verify` (write), and `keys` (write). Roles: admin. Sessions need a step-up.
          */
         post: operations["createVerifyService"];
         delete?: never;
@@ -3972,7 +3972,7 @@ export interface paths {
          * Delete a service that verifies numbers
          * @description Its verifications stay in lists and statistics as long as messages do.
          *
-         *     Scope: `verify` (write). Roles: sender, manager, admin. Sessions need a step-up.
+         *     Scope: `verify` (write), and `keys` (write). Roles: admin. Sessions need a step-up.
          */
         delete: operations["deleteVerifyService"];
         options?: never;
@@ -3981,7 +3981,7 @@ export interface paths {
          * Change a service that verifies numbers
          * @description Omitted fields stay as they are; objects such as `guard` are replaced as a whole.
          *
-         *     Scope: `verify` (write). Roles: sender, manager, admin. Sessions need a step-up.
+         *     Scope: `verify` (write), and `keys` (write). Roles: admin. Sessions need a step-up.
          */
         patch: operations["updateVerifyService"];
         trace?: never;
@@ -3998,7 +3998,7 @@ export interface paths {
          * Set the secret of the hooks of a service
          * @description With it, an identity product may send codes over the service: that of Supabase (`v1,whsec_…`), or any of 16 to 200 characters that the others show as a bearer token. Stored encrypted, and never shown again.
          *
-         *     Scope: `verify` (write). Roles: sender, manager, admin. Sessions need a step-up.
+         *     Scope: `verify` (write), and `keys` (write). Roles: admin. Sessions need a step-up.
          */
         put: operations["setVerifyHookSecret"];
         post?: never;
@@ -4199,7 +4199,7 @@ export interface paths {
          * Let all codes to a range pass
          * @description For good: until another decision about the same range.
          *
-         *     Scope: `verify` (write). Roles: sender, manager, admin. Sessions need a step-up.
+         *     Scope: `verify` (write), and `keys` (write). Roles: admin. Sessions need a step-up.
          */
         post: operations["releaseGuardRange"];
         delete?: never;
