@@ -469,7 +469,7 @@ export interface paths {
         put?: never;
         /**
          * Send a code of Supabase Auth
-         * @description The body and the signature of Supabase Auth (supabase.com/docs/guides/auth/auth-hooks/send-sms-hook). 401 if the signature is missing or wrong.
+         * @description The body and the signature of Supabase Auth (supabase.com/docs/guides/auth/auth-hooks/send-sms-hook). 401 if the signature is missing or wrong. An enforced allow-list of the account must contain its addresses.
          *
          *     Needs no credentials.
          */
@@ -491,7 +491,7 @@ export interface paths {
         put?: never;
         /**
          * Send a code of Zitadel
-         * @description The body and the signature of Zitadel (zitadel.com/docs/guides/manage/customize/notification-providers). 401 if the signature is missing or wrong.
+         * @description The body and the signature of Zitadel (zitadel.com/docs/guides/manage/customize/notification-providers). 401 if the signature is missing or wrong. An enforced allow-list of the account must contain its addresses.
          *
          *     Needs no credentials.
          */
@@ -513,7 +513,7 @@ export interface paths {
         put?: never;
         /**
          * Send a code of authgear
-         * @description The body and the signature of authgear (github.com/authgear/authgear-server, pkg/lib/infra/sms/custom). 401 if the signature is missing or wrong.
+         * @description The body and the signature of authgear (github.com/authgear/authgear-server, pkg/lib/infra/sms/custom). 401 if the signature is missing or wrong. An enforced allow-list of the account must contain its addresses.
          *
          *     Needs no credentials.
          */
