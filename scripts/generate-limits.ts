@@ -27,7 +27,7 @@ import * as unauthenticated from '../src/core/http/unauthenticated.ts';
 import { MAX_MS as MAX_RETRY_AFTER_MS } from '../src/core/outbound.ts';
 import { SETTINGS } from '../src/core/settings.ts';
 import { DAY_MS, HOUR_MS, MAX_SCHEDULE_DAYS, MINUTE_MS, SECOND_MS } from '../src/core/time.ts';
-import { MAX_ATTEMPTS, MAX_TRIES_BEFORE_MOVE } from '../src/dispatch/pump.ts';
+import { MAX_ERRORS, MAX_TRIES_BEFORE_MOVE } from '../src/dispatch/pump.ts';
 import { AVAILABLE_HOURS, MAX_WAITING as MAX_WAITING_EXPORTS } from '../src/exports/make.ts';
 import { CANNED_ANSWERS } from '../src/inbox/canned-answers.ts';
 import { LABELS } from '../src/inbox/labels.ts';
@@ -162,7 +162,7 @@ const MESSAGES: Section = {
     ['scheduling ahead', duration(MAX_SCHEDULE_DAYS * DAY_MS)],
     [
       'attempts while the carrier answers “later”',
-      `${MAX_ATTEMPTS}; after ${MAX_TRIES_BEFORE_MOVE} over another connection, if there is one`,
+      `${MAX_ERRORS}; after ${MAX_TRIES_BEFORE_MOVE} over another connection, if there is one`,
       'REJECTED',
     ],
     ['RCS templates of an account', number(MAX_RCS_TEMPLATES), '409'],
