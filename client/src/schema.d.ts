@@ -1635,7 +1635,7 @@ export interface paths {
         put?: never;
         /**
          * Add contacts to lists
-         * @description Existing associations stay. A 400 names unknown lists or contacts, and then nothing is done.
+         * @description Existing associations stay. A 400 names unknown lists or contacts, and then nothing is done. Several lists, multiplied by the contacts, may be at most 1,000,000.
          *
          *     Scope: `contacts` (write). Roles: manager, admin.
          */
