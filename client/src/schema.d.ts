@@ -2613,7 +2613,7 @@ export interface paths {
          * Export the opt-outs of the account, with or without a contact
          * @description Responds immediately; a worker creates the file. `GET /exports/{exportId}` shows the progress and the link to the file.
          *
-         *     Scope: `exports` (write), and `contacts` (read). Roles: manager, admin.
+         *     Scope: `exports` (write), and `contacts` (read). Roles: manager, admin. Sessions need a step-up.
          */
         post: operations["exportOptOuts"];
         delete?: never;
@@ -2635,7 +2635,7 @@ export interface paths {
          * Export everything that is held about a person
          * @description Responds immediately; a worker creates the file. `GET /exports/{exportId}` shows the progress and the link to the file. Each row has a table and one of its rows as JSON. Files of the person are listed under `media`.
          *
-         *     Scope: `exports` (write), and `keys` (read). Roles: admin.
+         *     Scope: `exports` (write), and `keys` (read), and `contacts` (read), and `tracking` (read), and `inbox` (read), and `money` (read). Roles: admin. Sessions need a step-up.
          */
         post: operations["exportPerson"];
         delete?: never;
@@ -2681,7 +2681,7 @@ export interface paths {
          * Repeat an expired or failed export with the same filters
          * @description Responds with 400 while the export is in progress or its file is available.
          *
-         *     Scope: `exports` (write). Roles: manager, admin. Sessions need a step-up for exports of all contacts.
+         *     Scope: `exports` (write). Roles: manager, admin. Sessions need a step-up for exports of all contacts, of opt-outs and of a person.
          */
         post: operations["repeatExport"];
         /**
