@@ -8898,6 +8898,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            429: components["responses"]["Error429"];
             /** @description The reason why the profile is not connected: a page for browsers, the usual error for other clients. */
             502: {
                 headers: {
@@ -9593,6 +9594,7 @@ export interface operations {
             400: components["responses"]["Error400"];
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
         };
     };
     requestPasswordReset: {
