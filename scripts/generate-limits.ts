@@ -15,6 +15,7 @@ import { LIMITS as FILE } from '../src/contacts/import-check.ts';
 import { KEPT_HOURS } from '../src/contacts/import-schema.ts';
 import { MAX_KEPT } from '../src/contacts/import-uploads.ts';
 import { MAX_IMMEDIATE_ROWS, MAX_REJECTS } from '../src/contacts/import.ts';
+import { MAX_ASSOCIATIONS } from '../src/contacts/list-members.ts';
 import { MAX_CONTACTS } from '../src/contacts/list-routes.ts';
 import { DAILY_BUDGETS } from '../src/core/actor.ts';
 import { ACCOUNTS_AT_ONCE, LEAST_FOR_ACCOUNT, SHARE_OF_ACCOUNTS } from '../src/core/db/transaction.ts';
@@ -206,6 +207,11 @@ const ACCOUNTS: Section = {
   rows: [
     ['custom fields of an account', String(MAX_CUSTOM_FIELDS), '403'],
     ['contacts that one request adds to lists', number(MAX_CONTACTS), '`allContacts` has no limit'],
+    [
+      'lists of a request, times the contacts that it adds to them',
+      `${number(MAX_ASSOCIATIONS)}; one list has no limit`,
+      '400',
+    ],
     [
       'file of contacts',
       `CSV or vCard ${size(FILE.textBytes)}, Excel ${size(FILE.xlsxBytes)}; ${number(FILE.rows)} rows`,

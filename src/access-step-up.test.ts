@@ -138,3 +138,22 @@ test('an export of all contacts needs a step-up, also when it is repeated, and o
   const repeat = async (id: string) => (await ask('POST', `${PG}/exports/${id}`)).status;
   expect([await repeat(exportId), await repeat(some.body.exportId)]).toEqual([403, 202]);
 });
+
+test('an export of the opt-outs, or of a person, that is repeated needs a step-up', async () => {
+  const ask = await signIn();
+  const requests = [
+    ['POST', `${PG}/exports/opt-outs`, {}],
+    ['POST', `${PG}/privacy/exports`, { to: '+393331239999' }],
+  ] as const;
+  const ids: string[] = [];
+  for (const [method, path, body] of requests) {
+    const made = await ask(method, path, body);
+    expect(made.status).toBe(202);
+    ids.push(made.body.exportId);
+  }
+  await exec(pool, sql`DELETE FROM job`);
+  await exec(pool, sql`UPDATE export SET status = 'FAILED'`);
+  await elevenMinutesPass();
+  for (const id of ids)
+    expect((await ask('POST', `${PG}/exports/${id}`)).body).toMatchObject({ code: 'step_up_required' });
+});

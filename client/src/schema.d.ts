@@ -469,7 +469,7 @@ export interface paths {
         put?: never;
         /**
          * Send a code of Supabase Auth
-         * @description The body and the signature of Supabase Auth (supabase.com/docs/guides/auth/auth-hooks/send-sms-hook). 401 if the signature is missing or wrong.
+         * @description The body and the signature of Supabase Auth (supabase.com/docs/guides/auth/auth-hooks/send-sms-hook). 401 if the signature is missing or wrong. An enforced allow-list of the account must contain its addresses.
          *
          *     Needs no credentials.
          */
@@ -491,7 +491,7 @@ export interface paths {
         put?: never;
         /**
          * Send a code of Zitadel
-         * @description The body and the signature of Zitadel (zitadel.com/docs/guides/manage/customize/notification-providers). 401 if the signature is missing or wrong.
+         * @description The body and the signature of Zitadel (zitadel.com/docs/guides/manage/customize/notification-providers). 401 if the signature is missing or wrong. An enforced allow-list of the account must contain its addresses.
          *
          *     Needs no credentials.
          */
@@ -513,7 +513,7 @@ export interface paths {
         put?: never;
         /**
          * Send a code of authgear
-         * @description The body and the signature of authgear (github.com/authgear/authgear-server, pkg/lib/infra/sms/custom). 401 if the signature is missing or wrong.
+         * @description The body and the signature of authgear (github.com/authgear/authgear-server, pkg/lib/infra/sms/custom). 401 if the signature is missing or wrong. An enforced allow-list of the account must contain its addresses.
          *
          *     Needs no credentials.
          */
@@ -637,7 +637,7 @@ export interface paths {
         put?: never;
         /**
          * Create a credential for SMPP
-         * @description For binds to the SMPP server of the gateway. The password is shown only in this response.
+         * @description For binds to the SMPP server of the gateway. The password is shown only in this response. You cannot grant scopes that you lack yourself (403): its binds send SMS, and with `inbound` they read the inbox.
          *
          *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
          */
@@ -669,7 +669,7 @@ export interface paths {
         head?: never;
         /**
          * Change a credential for SMPP
-         * @description Omitted fields are unchanged. Open binds follow immediately; those no longer allowed are closed.
+         * @description Omitted fields are unchanged. Open binds follow immediately; those no longer allowed are closed. You cannot grant scopes that you lack yourself (403): its binds send SMS, and with `inbound` they read the inbox.
          *
          *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
          */
@@ -687,7 +687,7 @@ export interface paths {
         put?: never;
         /**
          * Give a credential for SMPP a new password
-         * @description The password is shown only in this response. Binds that were opened with the previous one are closed.
+         * @description The password is shown only in this response. Binds that were opened with the previous one are closed. You cannot grant scopes that you lack yourself (403): its binds send SMS, and with `inbound` they read the inbox.
          *
          *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
          */
@@ -1635,7 +1635,7 @@ export interface paths {
         put?: never;
         /**
          * Add contacts to lists
-         * @description Existing associations stay. A 400 names unknown lists or contacts, and then nothing is done.
+         * @description Existing associations stay. A 400 names unknown lists or contacts, and then nothing is done. Several lists, multiplied by the contacts, may be at most 1,000,000.
          *
          *     Scope: `contacts` (write). Roles: manager, admin.
          */
@@ -2613,7 +2613,7 @@ export interface paths {
          * Export the opt-outs of the account, with or without a contact
          * @description Responds immediately; a worker creates the file. `GET /exports/{exportId}` shows the progress and the link to the file.
          *
-         *     Scope: `exports` (write), and `contacts` (read). Roles: manager, admin.
+         *     Scope: `exports` (write), and `contacts` (read). Roles: manager, admin. Sessions need a step-up.
          */
         post: operations["exportOptOuts"];
         delete?: never;
@@ -2635,7 +2635,7 @@ export interface paths {
          * Export everything that is held about a person
          * @description Responds immediately; a worker creates the file. `GET /exports/{exportId}` shows the progress and the link to the file. Each row has a table and one of its rows as JSON. Files of the person are listed under `media`.
          *
-         *     Scope: `exports` (write), and `keys` (read). Roles: admin.
+         *     Scope: `exports` (write), and `keys` (read), and `contacts` (read), and `tracking` (read), and `inbox` (read), and `money` (read). Roles: admin. Sessions need a step-up.
          */
         post: operations["exportPerson"];
         delete?: never;
@@ -2681,7 +2681,7 @@ export interface paths {
          * Repeat an expired or failed export with the same filters
          * @description Responds with 400 while the export is in progress or its file is available.
          *
-         *     Scope: `exports` (write). Roles: manager, admin. Sessions need a step-up for exports of all contacts.
+         *     Scope: `exports` (write). Roles: manager, admin. Sessions need a step-up for exports of all contacts, of opt-outs and of a person.
          */
         post: operations["repeatExport"];
         /**
@@ -3945,7 +3945,7 @@ export interface paths {
          * Add a service that verifies numbers
          * @description Texts, channels, limits and guard of the codes of one product. Up to 50. The challenge secret is shown only in this response. 409: the account has a service with this name.
          *
-         *     Scope: `verify` (write). Roles: sender, manager, admin. Sessions need a step-up.
+         *     Scope: `verify` (write), and `keys` (write). Roles: admin. Sessions need a step-up.
          */
         post: operations["createVerifyService"];
         delete?: never;
@@ -3972,7 +3972,7 @@ export interface paths {
          * Delete a service that verifies numbers
          * @description Its verifications stay in lists and statistics as long as messages do.
          *
-         *     Scope: `verify` (write). Roles: sender, manager, admin. Sessions need a step-up.
+         *     Scope: `verify` (write), and `keys` (write). Roles: admin. Sessions need a step-up.
          */
         delete: operations["deleteVerifyService"];
         options?: never;
@@ -3981,7 +3981,7 @@ export interface paths {
          * Change a service that verifies numbers
          * @description Omitted fields stay as they are; objects such as `guard` are replaced as a whole.
          *
-         *     Scope: `verify` (write). Roles: sender, manager, admin. Sessions need a step-up.
+         *     Scope: `verify` (write), and `keys` (write). Roles: admin. Sessions need a step-up.
          */
         patch: operations["updateVerifyService"];
         trace?: never;
@@ -3998,7 +3998,7 @@ export interface paths {
          * Set the secret of the hooks of a service
          * @description With it, an identity product may send codes over the service: that of Supabase (`v1,whsec_…`), or any of 16 to 200 characters that the others show as a bearer token. Stored encrypted, and never shown again.
          *
-         *     Scope: `verify` (write). Roles: sender, manager, admin. Sessions need a step-up.
+         *     Scope: `verify` (write), and `keys` (write). Roles: admin. Sessions need a step-up.
          */
         put: operations["setVerifyHookSecret"];
         post?: never;
@@ -4199,7 +4199,7 @@ export interface paths {
          * Let all codes to a range pass
          * @description For good: until another decision about the same range.
          *
-         *     Scope: `verify` (write). Roles: sender, manager, admin. Sessions need a step-up.
+         *     Scope: `verify` (write), and `keys` (write). Roles: admin. Sessions need a step-up.
          */
         post: operations["releaseGuardRange"];
         delete?: never;
@@ -8898,6 +8898,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            429: components["responses"]["Error429"];
             /** @description The reason why the profile is not connected: a page for browsers, the usual error for other clients. */
             502: {
                 headers: {
@@ -9593,6 +9594,7 @@ export interface operations {
             400: components["responses"]["Error400"];
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
         };
     };
     requestPasswordReset: {

@@ -5,6 +5,7 @@ import {
   newSmppPassword,
   type SettingsInput,
 } from '../../src/accounts/smpp-credentials.ts';
+import { SCOPES } from '../../src/core/actor.ts';
 import { transaction } from '../../src/core/db/transaction.ts';
 import { freePort } from '../../test/support/free-port.ts';
 import { type Crew, startProcesses } from '../lib/kills.ts';
@@ -54,7 +55,8 @@ async function newCredential(
   settings: SettingsInput,
 ): Promise<IssuedCredential> {
   const secret = await newSmppPassword({ accountId });
-  return transaction(pool, (tx) => createCredential(tx, operatorAuthor(accountId), { ...settings, ...secret }));
+  const author = { ...operatorAuthor(accountId), role: 'admin' as const, operations: new Set(SCOPES) };
+  return transaction(pool, (tx) => createCredential(tx, author, { ...settings, ...secret }));
 }
 
 /** Makes an account with a credential, and binds its customer. The customer ends with `opened`. */

@@ -81,3 +81,11 @@ test('a response needs an issuer where the provider announces it, and nowhere el
   stage.provider.sendsIssuer = false;
   expect((await stage.signIn()).location).toBe('/');
 });
+
+test('an address may return from a provider sixty times a minute', async () => {
+  const { path } = await stage.begin();
+  const statuses = new Set<number>();
+  for (let n = 0; n <= 60; n++)
+    statuses.add((await stage.ask('GET', `${path}?state=unknown`, { from: '203.0.113.40' })).status);
+  expect([...statuses]).toEqual([303, 429]);
+});

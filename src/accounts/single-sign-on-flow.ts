@@ -16,7 +16,7 @@ import { recordAudit, systemAuthor } from './audit.ts';
 import { actorOfLogin } from './authenticate.ts';
 import { UNMATCHABLE_HASH } from './password.ts';
 import { type SignedIn, signIn } from './session-routes.ts';
-import { endSessionsOfUser, findSession, generateToken, updateProven } from './sessions.ts';
+import { endSessionsOfUser, findSession, generateToken, hashOfToken, updateProven } from './sessions.ts';
 import {
   type Claims,
   clientSecretOf,
@@ -184,7 +184,8 @@ async function finishStepUp(
  */
 async function consumeState(pool: Pool, { parameters, redirectUri, browserSecret }: Returned) {
   const [given, ...more] = parameters.getAll('state');
-  const state = given !== undefined && more.length === 0 ? await deleteState(pool, { hash: hashOf(given) }) : undefined;
+  const hash = more.length === 0 ? hashOfToken(given ?? '') : undefined;
+  const state = hash && (await deleteState(pool, { hash }));
   const isSame =
     state !== undefined &&
     state.redirectUri === redirectUri &&

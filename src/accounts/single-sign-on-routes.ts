@@ -171,6 +171,8 @@ export function signOnStepUpRoutes(app: App, deps: SignOnRouteDeps): void {
 }
 
 const BEGINS_PER_MINUTE = 20;
+/** More than can begin in the meantime. */
+const ENDS_PER_MINUTE = 60;
 
 /** Registers the routes with which a sign-in begins. They need no credentials. */
 export function beginSignOnRoutes(app: App, deps: SignOnRouteDeps): void {
@@ -239,6 +241,7 @@ const STEP_UP_PAGE = '/confirmed';
  * and the cookie of the browser are the credential, once. Every response redirects to a page of the console.
  */
 export function signOnCallbackRoutes(app: App, deps: SignOnRouteDeps): void {
+  const limit = createAddressLimit(ENDS_PER_MINUTE);
   app.get('/oauth/single-sign-on/callback/:token', {
     schema: {
       tags: ['Sessions'],
@@ -247,10 +250,11 @@ export function signOnCallbackRoutes(app: App, deps: SignOnRouteDeps): void {
       summary: 'Finish signing in with a provider',
       description: 'For the browser of the person, which the provider sends here. Leads to a page of the console.',
       params: Type.Object({ token: Type.String({ description: 'The end of the redirect URI of the account.' }) }),
-      response: { 303: Type.Null({ description: 'Signed in, tried or denied.' }) },
+      response: { 303: Type.Null({ description: 'Signed in, tried or denied.' }), 429: ref(ErrorOut) },
     },
     handler: async (request, reply) => {
       const { raw, headers, ip, log, params } = request;
+      limit(ip);
       // The raw query: a parameter that occurs twice must be seen twice.
       const { searchParams: parameters } = new URL(raw.url ?? '/', 'http://localhost');
       const browserSecret = browserSecretIn(headers.cookie);

@@ -126,10 +126,12 @@ const toCredentialOut = (row: CredentialRow): Static<typeof CredentialOut> => ({
 
 const PATH = '/api/partner-gateway/v1/smpp/credentials';
 const tags = ['SMPP'];
+const NEEDS =
+  'You cannot grant scopes that you lack yourself (403): its binds send SMS, and with `inbound` they read the inbox.';
 
 /**
- * Registers the routes for the SMPP credentials of the caller's account. All need the scope `keys`; a foreign id gets
- * the same response as an unknown one.
+ * Registers the routes for the SMPP credentials of the caller's account. All need the scope `keys`, and those of
+ * what its binds may do; a foreign id gets the same response as an unknown one.
  */
 export function smppCredentialRoutes(app: App, { pool, answers }: PlatformDeps): void {
   const onRequest = requireScope('keys');
@@ -141,7 +143,7 @@ export function smppCredentialRoutes(app: App, { pool, answers }: PlatformDeps):
       tags,
       operationId: 'createSmppCredential',
       summary: 'Create a credential for SMPP',
-      description: 'For binds to the SMPP server of the gateway. The password is shown only in this response.',
+      description: `For binds to the SMPP server of the gateway. The password is shown only in this response. ${NEEDS}`,
       body: withExamples(Type.Union([CredentialIn, Type.Null()]), { name: 'Kannel', maxBinds: 2, tps: 100 }),
       response: { 201: CredentialIssued },
     },
@@ -173,7 +175,7 @@ export function smppCredentialRoutes(app: App, { pool, answers }: PlatformDeps):
       tags,
       operationId: 'changeSmppCredential',
       summary: 'Change a credential for SMPP',
-      description: 'Omitted fields are unchanged. Open binds follow immediately; those no longer allowed are closed.',
+      description: `Omitted fields are unchanged. Open binds follow immediately; those no longer allowed are closed. ${NEEDS}`,
       params: CredentialId,
       body: withExamples(CredentialIn, { window: 100, senders: ['ACME'] }),
       response: { 200: CredentialOut },
@@ -191,8 +193,7 @@ export function smppCredentialRoutes(app: App, { pool, answers }: PlatformDeps):
       tags,
       operationId: 'rotateSmppCredential',
       summary: 'Give a credential for SMPP a new password',
-      description:
-        'The password is shown only in this response. Binds that were opened with the previous one are closed.',
+      description: `The password is shown only in this response. Binds that were opened with the previous one are closed. ${NEEDS}`,
       params: CredentialId,
       response: { 200: CredentialIssued },
     },

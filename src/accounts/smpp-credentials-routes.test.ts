@@ -136,3 +136,28 @@ test('a foreign id behaves like an unknown one', async () => {
     expect([foreign.status, unknown.status]).toEqual([404, 404]);
   }
 });
+
+test('a key gives no credential rights that it lacks itself', async () => {
+  const { id } = await create();
+  const bind = await create({ inbound: false });
+  const keys = await newKey(pool, account, ['keys']);
+  const sends = await newKey(pool, account, ['keys', 'SMS']);
+  const lacks = (scopes: string) => [403, `These credentials themselves lack the scopes ${scopes}`];
+  const refused = async (...args: Parameters<typeof call>) => {
+    const { status, body } = await call(...args);
+    return [status, body.message];
+  };
+  for (const [key, scopes] of [
+    [keys, 'SMS, inbox'],
+    [sends, 'inbox'],
+  ] as const) {
+    expect(await refused('POST', '', {}, key)).toEqual(lacks(scopes));
+    expect(await refused('PATCH', `/${id}`, { name: 'other' }, key)).toEqual(lacks(scopes));
+    expect(await refused('PATCH', `/${bind.id}`, { inbound: true }, key)).toEqual(lacks(scopes));
+    expect(await refused('POST', `/${id}/rotate`, {}, key)).toEqual(lacks(scopes));
+  }
+  expect(await refused('POST', `/${bind.id}/rotate`, {}, keys)).toEqual(lacks('SMS'));
+  expect((await call('POST', `/${bind.id}/rotate`, {}, sends)).status).toBe(200);
+  expect((await call('PATCH', `/${id}`, { inbound: false }, sends)).status).toBe(200);
+  expect((await call('DELETE', `/${id}`, undefined, keys)).status).toBe(204);
+});

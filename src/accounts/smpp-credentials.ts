@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { type Holder, mayAccess } from '../core/actor.ts';
 import { canonicalBlock } from '../core/address.ts';
 import {
   as,
@@ -17,6 +18,22 @@ import { AppError, existing, invalidFields } from '../core/errors.ts';
 import { type AccountGate, GATE, notifyAccountChange } from './accounts.ts';
 import { type Author, recordAudit } from './audit.ts';
 import { type Hashed, hashed } from './password.ts';
+
+/** The author of a change, with the scopes that a credential may get from it. */
+type Grantor = Author & Holder;
+
+/**
+ * Rejects what gives its author rights by way of a credential: its binds send SMS, and receive inbound messages if they
+ * may. Errors: 403.
+ */
+function refuseMore(author: Grantor, { inbound }: Pick<CredentialSettings, 'inbound'>): void {
+  const lacking = [
+    ...(mayAccess(author, 'SMS', 'write') ? [] : ['SMS']),
+    ...(!inbound || mayAccess(author, 'inbox', 'read') ? [] : ['inbox']),
+  ];
+  if (lacking.length > 0)
+    throw new AppError('forbidden', { message: `These credentials themselves lack the scopes ${lacking.join(', ')}` });
+}
 
 /** Settings as given; omitted ones get their default, or are unchanged. */
 export type SettingsInput = { readonly [K in keyof CredentialSettings]?: CredentialSettings[K] | undefined };
@@ -77,14 +94,16 @@ async function withinWindows<T>(tx: Db, { accountId }: Author, change: () => Pro
 
 /**
  * Creates a credential of the author's account with a new system_id and this password (`newSmppPassword`). Call it in a
- * transaction. Errors: 400 for an invalid address, and for more requests in flight than an account may have.
+ * transaction. Errors: 400 for an invalid address, and for more requests in flight than an account may have; 403 when
+ * the author lacks what its binds may do.
  */
 export async function createCredential(
   tx: Db,
-  author: Author,
+  author: Grantor,
   { password, passwordHash, ...input }: SettingsInput & Hashed,
 ): Promise<IssuedCredential> {
   const settings = withSettings(input);
+  refuseMore(author, settings);
   const systemId = generateSystemId();
   const { accountId } = author;
   const row = { ...settings, accountId, systemId, passwordHash };
@@ -107,16 +126,17 @@ async function found(tx: Db, { accountId }: Author, { id }: Which): Promise<Cred
 /**
  * Changes settings of a credential; its binds follow immediately, and those that are no longer allowed are closed. Call
  * it in a transaction. Errors: 404 for an unknown or foreign id, 400 for an invalid address, and for more requests in
- * flight than an account may have.
+ * flight than an account may have, 403 when the author lacks what its binds may do.
  */
 export async function changeCredential(
   tx: Db,
-  author: Author,
+  author: Grantor,
   { id, ...input }: SettingsInput & Which,
 ): Promise<CredentialRow> {
   const { accountId } = author;
   const row = await found(tx, author, { id });
   const settings = withSettings(input, row);
+  refuseMore(author, settings);
   await withinWindows(tx, author, () => updateCredential(tx, { ...settings, accountId, id }));
   const detail = givenIn(input);
   await recordAudit(tx, author, { action: 'smpp-credential.update', subject: subjectOf({ id }), detail });
@@ -126,15 +146,17 @@ export async function changeCredential(
 
 /**
  * Gives a credential this new password (`newSmppPassword`), which is returned and shown only once; the binds that were opened with the previous
- * one are closed. Call it in a transaction. Errors: 404 for an unknown or foreign id.
+ * one are closed. Call it in a transaction. Errors: 404 for an unknown or foreign id, 403 when the author lacks what its
+ * binds may do.
  */
 export async function rotateCredential(
   tx: Db,
-  author: Author,
+  author: Grantor,
   { id, password, passwordHash }: Which & Hashed,
 ): Promise<IssuedCredential> {
   const { accountId } = author;
   const row = await found(tx, author, { id });
+  refuseMore(author, row);
   await updatePassword(tx, { accountId, id, passwordHash });
   await recordAudit(tx, author, { action: 'smpp-credential.rotate', subject: subjectOf({ id }) });
   await notifyAccountChange(tx, { accountId });

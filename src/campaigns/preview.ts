@@ -147,6 +147,7 @@ export function previewRoutes(app: App, deps: PlatformDeps & { readonly tables: 
 
   app.post(`${PG}/campaigns/preview`, {
     onRequest: requireScope('campaigns', 'read'),
+    config: { takesTurns: true },
     schema: {
       tags,
       operationId: 'previewCampaign',

@@ -5,7 +5,10 @@ import { testDatabase } from '../../test/support/database.ts';
 import { expectLinear } from '../../test/support/linear.ts';
 import { createAccountWithCredit } from '../../test/support/money.ts';
 import { type Db, exec, many, one, type Sql, sql } from '../core/db/query.ts';
-import { fixedText, leastText, parseText, renderSql, valuesSql } from './texts.ts';
+import { MAX_PARTS } from '../messages/prepare.ts';
+import { smartText } from '../messages/smart-encoding.ts';
+import { countParts } from '../smpp/text.ts';
+import { fixedText, leastText, parseText, partsSql, renderSql, valuesSql } from './texts.ts';
 
 const { pool } = testDatabase();
 
@@ -52,6 +55,46 @@ test('a missing value is the default, or empty; a missing name is the number', a
   expect(await render(text, {})).toBe('[][friend][a | b][+393331234567]');
   expect(await render(text)).toBe('[][friend][a | b][+393331234567]');
   expect(await render('{{firstName|friend}}{{city|nowhere}}', { firstName: '', city: 7 })).toBe('friend7');
+});
+
+const LONG = [
+  ['plain letters', 'a'],
+  ['two septets each', '€'],
+  ['two octets each', 'ж'],
+  ['two units each', '😀'],
+  ['nothing after replacements', '\u200b'],
+] as const;
+test.each(LONG)(
+  'a text of many long values is cut, and remains too long however it is encoded: %s',
+  async (_, letter) => {
+    const { pieces } = parseText('{{city}}'.repeat(1000), [CITY]);
+    const person = { city: letter.repeat(1000) };
+    const text = await valueOf<string>(pool, renderSql(pieces, on), person);
+    expect([...text].length).toBeLessThan(2000);
+    expect(countParts(smartText(text).text).parts).toBeGreaterThan(MAX_PARTS);
+    expect(await valueOf<number>(pool, partsSql(pieces, on), person)).toBeGreaterThan(MAX_PARTS);
+  },
+);
+
+test.each([
+  ['a', 1530, 10],
+  ['a', 1531, 11],
+  ['ж', 670, 10],
+  ['ж', 671, 11],
+])('the longest text that is sent is whole: %s × %i', async (letter, length, parts) => {
+  const { pieces } = parseText('{{firstName}}{{city}}', [CITY]);
+  const text = letter.repeat(length);
+  const person = { firstName: text.slice(0, 100), city: text.slice(100) };
+  const isSent = parts <= MAX_PARTS;
+  expect(await valueOf(pool, partsSql(pieces, on), person)).toBe(parts);
+  expect(countParts(await valueOf<string>(pool, renderSql(pieces, on), person)).parts > MAX_PARTS).toBe(!isSent);
+  if (isSent) expect(await valueOf(pool, renderSql(pieces, on), person)).toBe(text);
+});
+
+test('words that become shorter by replacements leave room for the values', async () => {
+  const words = `${'\u200b'.repeat(1000)}{{city}}${'b'.repeat(1000)}`;
+  const text = await render(words, { city: 'a'.repeat(530) });
+  expect(smartText(text).text).toBe('a'.repeat(530) + 'b'.repeat(1000));
 });
 
 test('braces that are not a placeholder stay as they are', async () => {

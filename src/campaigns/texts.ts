@@ -11,6 +11,7 @@ import { constant, join, type Sql, sql } from '../core/db/query.ts';
 import { foldText } from '../core/fold.ts';
 import { splitPlaceholders } from '../core/schema.ts';
 import { isOptOut, OPT_OUT_PLACEHOLDER, withOptOut } from '../messages/opt-out-links.ts';
+import { MAX_PARTS } from '../messages/prepare.ts';
 import { smartText } from '../messages/smart-encoding.ts';
 import { countParts } from '../smpp/text.ts';
 
@@ -78,11 +79,37 @@ type RecipientSql = {
   readonly destination: Sql;
 };
 
+/** The least characters that need more than `MAX_PARTS` parts in any alphabet: a part has up to 153. */
+const TOO_LONG = MAX_PARTS * 153 + 1;
+/** The end of a text that was cut. No encoding has or replaces it, so such a text needs far more than `MAX_PARTS`. */
+const CUT = '⋯';
+
 /**
  * Makes an SQL expression of the text for one recipient. This is the only way in which texts are filled in, so that the
- * priced, previewed and sent texts are the same. The expression is never null.
+ * priced, previewed and sent texts are the same. The expression is never null. Texts that are too long in any case are
+ * cut, and are still too long then: thousands of long values would take minutes. Replacements can only shorten the
+ * author's words and what is counted of the values, so a text may have all its words and `TOO_LONG` characters more.
  */
-export const renderSql = (pieces: readonly Piece[], on: RecipientSql): Sql =>
+export function renderSql(pieces: readonly Piece[], on: RecipientSql): Sql {
+  if (pieces.every((piece) => 'text' in piece)) return joinSql(pieces, on);
+  const most = leastText(pieces).length + TOO_LONG;
+  const cut = constant(most);
+  return sql`(SELECT CASE WHEN length(t) < ${cut} THEN t ELSE t || ${CUT}::text END
+              FROM (SELECT ${filledSql(pieces, on, most)} OFFSET 0) AS filled (t))`;
+}
+
+/** Number of pieces that are joined before the text is cut. */
+const PIECES_AT_ONCE = 8;
+
+/** Makes an SQL expression of the first characters of a text. It never makes much more of the text than these. */
+function filledSql(pieces: readonly Piece[], on: RecipientSql, most: number): Sql {
+  let filled = joinSql(pieces.slice(0, PIECES_AT_ONCE), on);
+  for (let n = PIECES_AT_ONCE; n < pieces.length; n += PIECES_AT_ONCE)
+    filled = sql`left(${filled}, ${constant(most)}) || ${joinSql(pieces.slice(n, n + PIECES_AT_ONCE), on)}`;
+  return sql`left(${filled}, ${constant(most)})`;
+}
+
+const joinSql = (pieces: readonly Piece[], on: RecipientSql): Sql =>
   pieces.length === 0
     ? sql`''::text`
     : sql`(${join(
@@ -92,17 +119,21 @@ export const renderSql = (pieces: readonly Piece[], on: RecipientSql): Sql =>
 
 const ONE_PART = 160;
 
-/** Makes an SQL expression of the number of parts of the text for one recipient; 0 for an empty text. */
+/**
+ * Makes an SQL expression of the number of parts of the text for one recipient; 0 for an empty text, and more than
+ * `MAX_PARTS` for any text that is too long.
+ */
 export function partsSql(pieces: readonly Piece[], on: RecipientSql): Sql {
   const fixed = fixedText(pieces);
   if (fixed !== null) return constant(fixed === '' ? 0 : countParts(fixed).parts);
-  const counted = sql`coalesce(sms_parts(nullif(${renderSql(pieces, on)}, '')), 0)`;
+  const counted = sql`coalesce(sms_parts(nullif(${filledSql(pieces, on, TOO_LONG)}, '')), 0)`;
   const { alphabet, units } = countParts(leastText(pieces));
   if (alphabet !== 'gsm7' || units === 0) return counted;
   // Nearly all recipients fill a short text with plain letters: checking only these takes a third of the time.
-  const filled = renderSql(
+  const filled = filledSql(
     pieces.filter((piece) => 'field' in piece),
     on,
+    TOO_LONG,
   );
   return sql`CASE WHEN ${filled} ~ '^[ -Z_a-z]*$' AND length(${filled}) <= ${constant(ONE_PART - units)} THEN 1
                   ELSE ${counted} END`;
@@ -152,5 +183,5 @@ export const valuesSql = (entries: readonly string[], customFields: readonly Cus
   entries.length === 0
     ? sql`'{}'::jsonb`
     : sql`jsonb_build_object(${join(
-        entries.map((entry) => sql`${entry}::text, ${renderSql(parseText(`{{${entry}}}`, customFields).pieces, on)}`),
+        entries.map((entry) => sql`${entry}::text, ${joinSql(parseText(`{{${entry}}}`, customFields).pieces, on)}`),
       )})`;

@@ -1,5 +1,16 @@
 import { type Author, recordAudit } from '../accounts/audit.ts';
-import { as, columns, type Db, exec, many, maybeOne, plainArray, type RowOf, sql } from '../core/db/query.ts';
+import {
+  as,
+  columns,
+  countRows,
+  type Db,
+  exec,
+  many,
+  maybeOne,
+  plainArray,
+  type RowOf,
+  sql,
+} from '../core/db/query.ts';
 import { setStatementTimeoutMinutes } from '../core/db/transaction.ts';
 import { AppError, existing, type FieldError, invalidFields } from '../core/errors.ts';
 import { claimBook } from './limits.ts';
@@ -174,17 +185,21 @@ export type AddResult = {
 
 type RemoveResult = { readonly deleted: number; readonly notFound: number[] };
 
+/** Maximum associations that one request adds to several lists. Thousands of lists of all contacts would fill a disk. */
+export const MAX_ASSOCIATIONS = 1_000_000;
+
 /** Above this, the response counts the associations instead of listing their ids. */
 const MAX_IDS = 10_000;
 
 /**
  * Adds contacts to lists: one association for each pair; existing ones stay as they are. A million contacts take one
- * statement. Call it in a transaction. Errors: 400 naming lists and contacts that the account does not have; then
- * nothing is done.
+ * statement. Call it in a transaction. Errors: 400 naming lists and contacts that the account does not have, and for
+ * more than `MAX_ASSOCIATIONS` with several lists; then nothing is done.
  */
 export async function addToLists(tx: Db, actor: Author, input: Association): Promise<AddResult> {
   const { accountId } = actor;
   const { listIds, contacts } = await claimBookAndLists(tx, accountId, input, 'contacts that must exist');
+  if (listIds.length > 1) await refuseMany(tx, { accountId, listIds, contacts });
   const which = { accountId, listIds, contacts, limit: MAX_IDS + 1 };
   const before = new Set((await listMembers(tx, which)).map(({ id }) => id));
   const added = await insertAndCount(tx, { accountId, listIds, contacts });
@@ -257,6 +272,19 @@ async function insertAndCount(tx: Db, addition: Addition): Promise<AddedToList[]
   const moves = added.flatMap(({ listId, created }) => (created > 0 ? [{ listId, by: created }] : []));
   if (moves.length > 0) await updateListCounts(tx, { accountId: addition.accountId, moves });
   return added;
+}
+
+async function refuseMany(tx: Db, { accountId, listIds, contacts }: Addition): Promise<void> {
+  const chosen =
+    'ids' in contacts
+      ? contacts.ids.length
+      : await countRows(
+          tx,
+          sql`FROM contact c WHERE c.account_id = ${accountId} AND ${isSelected(contacts, sql`c.id`)}`,
+        );
+  if (listIds.length * chosen <= MAX_ASSOCIATIONS) return;
+  const message = `must be fewer lists: ${listIds.length} of them with ${chosen} contacts each exceed ${MAX_ASSOCIATIONS} associations`;
+  throw invalidFields([{ field: 'listIds', message }]);
 }
 
 type Removal = {

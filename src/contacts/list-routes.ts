@@ -11,6 +11,7 @@ import {
   type AddResult,
   type Association,
   addToLists,
+  MAX_ASSOCIATIONS,
   removeAssociation,
   removeFromLists,
   removeLists,
@@ -242,7 +243,9 @@ export function listRoutes(app: App, { pool, answers }: PlatformDeps): void {
       tags,
       operationId: 'addContactsToLists',
       summary: 'Add contacts to lists',
-      description: 'Existing associations stay. A 400 names unknown lists or contacts, and then nothing is done.',
+      description:
+        'Existing associations stay. A 400 names unknown lists or contacts, and then nothing is done. Several lists, ' +
+        `multiplied by the contacts, may be at most ${MAX_ASSOCIATIONS.toLocaleString('en-US')}.`,
       body: withExamples(AssociationIn, { listIds: [1], contactIds: [1, 2] }),
       response: { 201: AssociationOut },
     },

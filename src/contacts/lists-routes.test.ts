@@ -318,3 +318,25 @@ test('every operation needs the scope contacts', async () => {
   for (const [method, path] of calls)
     expect((await call(method, path, undefined, made403.json().apiKey)).status, path).toBe(403);
 });
+
+test('many lists times many contacts are 400 before anything is added, and what remains within the limit is added', async () => {
+  const crowd = await newAccount({ name: 'Lists', plan: 'unlimited', ratePerMinute: 0 });
+  await manyContacts(crowd, 1001);
+  const rows = await many<{ id: number }>(
+    pool,
+    sql`INSERT INTO contact_list (account_id, name) SELECT ${crowd.accountId}, 'n' || n FROM generate_series(1, 1000) AS n RETURNING id`,
+  );
+  const listIds = rows.map(({ id }) => id);
+  const add = (more: object) => call('POST', '/list/contacts', { listIds, ...more }, crowd.apiKey);
+  const contacts = await many<{ id: number }>(
+    pool,
+    sql`SELECT id FROM contact WHERE account_id = ${crowd.accountId} ORDER BY id`,
+  );
+  const ids = contacts.map(({ id }) => id);
+  for (const chosen of [{ allContacts: true }, { contactIds: ids }])
+    expect(await add(chosen)).toMatchObject({ status: 400, body: { details: [{ field: 'listIds' }] } });
+  expect((await add({ allContacts: true, excludeIdsAllContacts: ids.slice(1) })).body).toMatchObject({
+    created: 1000,
+    existing: 0,
+  });
+});

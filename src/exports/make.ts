@@ -26,8 +26,8 @@ export const MAX_WAITING = 1000;
 const EXPORTS_PER_RUN = 100;
 
 /**
- * Requests an export, which a worker then makes. Call it in a transaction. Errors: 403 for all contacts without a
- * step-up, 429 while too many wait.
+ * Requests an export, which a worker then makes. Call it in a transaction. Errors: 403 for all contacts, opt-outs
+ * or a person without a step-up, 429 while too many wait.
  */
 export async function requestExport(
   tx: Db,
@@ -35,7 +35,7 @@ export async function requestExport(
   input: db.ExportRequest & { readonly format: db.ExportFormat },
 ): Promise<ExportRow> {
   const { accountId } = actor;
-  if (isOfAllContacts(input)) assertStepUp(actor);
+  if (needsStepUp(input)) assertStepUp(actor);
   await checkWaiting(tx, accountId);
   const row = await db.insertExport(tx, { ...input, accountId });
   await addJob(tx, row);
@@ -46,13 +46,13 @@ export async function requestExport(
 
 /**
  * Requests an expired or failed export again, with the same filters. Links to its earlier file stay invalid. Call it in
- * a transaction. Errors: 404; 403 for all contacts without a step-up; 400 while the export is in progress or its file
+ * a transaction. Errors: 404; 403 as for the request; 400 while the export is in progress or its file
  * is available; 429 while too many wait.
  */
 export async function repeatExport(tx: Db, actor: Author & Prover, id: string): Promise<ExportRow> {
   const { accountId } = actor;
   const found = await existing(db.findExport(tx, { accountId, id }));
-  if (isOfAllContacts(found)) assertStepUp(actor);
+  if (needsStepUp(found)) assertStepUp(actor);
   await checkWaiting(tx, accountId);
   const row = await db.moveToPending(tx, { accountId, id });
   if (!row) throw new AppError('invalid', { message: whyNotRepeatable(found) });
@@ -62,8 +62,9 @@ export async function repeatExport(tx: Db, actor: Author & Prover, id: string): 
   return row;
 }
 
-const isOfAllContacts = ({ type, filters }: db.ExportRequest): boolean =>
-  type === 'CONTACTS' && Object.keys(filters).length === 0;
+/** Returns true if an export has all contacts, all opt-outs, or everything about a person. */
+const needsStepUp = ({ type, filters }: db.ExportRequest): boolean =>
+  type === 'OPT_OUTS' || type === 'PERSON' || (type === 'CONTACTS' && Object.keys(filters).length === 0);
 
 const whyNotRepeatable = ({ status }: ExportRow): string =>
   status === 'PENDING' ? 'The export is in progress' : 'The file of the export is still available';

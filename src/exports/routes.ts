@@ -46,6 +46,7 @@ const mayRequest = (type: ExportType) => [
 ];
 
 const ALL_CONTACTS = { only: 'exports of all contacts' };
+const REPEATED = { only: 'exports of all contacts, of opt-outs and of a person' };
 
 const QUEUED =
   'Responds immediately; a worker creates the file. `GET /exports/{exportId}` shows the progress and the link to the file.';
@@ -113,6 +114,7 @@ function requestRoutes(app: App, { pool, answers }: PlatformDeps): void {
 
   app.post(`${PATH}/opt-outs`, {
     onRequest: mayRequest('OPT_OUTS'),
+    config: { stepUp: true },
     schema: {
       ...describe('exportOptOuts', 'Export the opt-outs of the account, with or without a contact'),
       body: withExamples(Type.Object({ format }), { format: 'csv' }),
@@ -124,6 +126,7 @@ function requestRoutes(app: App, { pool, answers }: PlatformDeps): void {
 
   app.post(`${PG}/privacy/exports`, {
     onRequest: mayRequest('PERSON'),
+    config: { stepUp: true },
     schema: {
       ...describe('exportPerson', 'Export everything that is held about a person'),
       description: `${QUEUED} Each row has a table and one of its rows as JSON. Files of the person are listed under \`media\`.`,
@@ -176,7 +179,7 @@ function readRoutes(app: App, { pool, config, links }: PlatformDeps): void {
 function changeRoutes(app: App, { pool, answers }: PlatformDeps): void {
   app.post(ONE, {
     onRequest,
-    config: { stepUp: ALL_CONTACTS },
+    config: { stepUp: REPEATED },
     schema: {
       tags,
       operationId: 'repeatExport',

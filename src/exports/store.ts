@@ -29,7 +29,7 @@ export const CONTENT_SCOPES: Readonly<Record<ExportType, readonly Scope[]>> = {
   CONTACTS: ['contacts'],
   DELIVERY_REPORTS: ['tracking', 'money'],
   OPT_OUTS: ['contacts'],
-  PERSON: ['keys'],
+  PERSON: ['keys', 'contacts', 'tracking', 'inbox', 'money'],
 };
 
 export const EXPORT_FORMATS = ['csv', 'csv.gz', 'xlsx'] as const;

@@ -212,3 +212,13 @@ test('nothing is written about a person who was erased', async () => {
   expect([answer.statusCode, answer.payload]).toEqual([200, expect.stringContaining('Sie erhalten keine SMS mehr.')]);
   expect((await consents(person)).records).toEqual([]);
 });
+
+test('an address may open a few hundred pages a minute', async () => {
+  const person = nextPerson();
+  await send(person);
+  const page = await pageOf(person);
+  const statuses: number[] = [];
+  for (let n = 0; n <= 300; n++) statuses.push((await call(localApp, 'GET', page)).status);
+  expect(statuses[0]).toBe(200);
+  expect([...new Set(statuses)]).toEqual([200, 429]);
+});

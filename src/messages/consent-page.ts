@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import { Type } from 'typebox';
+import { createAddressLimit } from '../accounts/authenticate.ts';
 import { maybeOne, sql } from '../core/db/query.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
 import { AccountAway, AppError } from '../core/errors.ts';
@@ -14,6 +15,8 @@ import { stopsOf } from './stops.ts';
 const PAGE_POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 const MAX_BODY_BYTES = 1024;
+/** Carriers put thousands of phones behind one address. */
+const PAGES_PER_MINUTE = 300;
 const page = { content: { 'text/html': { schema: Type.String(), example: '<!doctype html><title>Acme</title>…' } } };
 
 /** What a page is about: a question for an opt-in, or the choice of a person who may opt out. */
@@ -38,7 +41,10 @@ export function consentPageRoutes(app: App, { pool, secretKey }: PlatformDeps): 
   // Failures count against the address, so tokens cannot be tried out.
   const config = { unauthenticated: true };
 
-  async function find(end: string): Promise<Found> {
+  const limit = createAddressLimit(PAGES_PER_MINUTE);
+
+  async function find(end: string, ip: string): Promise<Found> {
+    limit(ip);
     const read = readConsentPath(end);
     if (!read) throw new AppError('not_found');
     const person = tokens.open(read.token);
@@ -58,8 +64,8 @@ export function consentPageRoutes(app: App, { pool, secretKey }: PlatformDeps): 
       summary: 'Show the page of a question for an opt-in, or of an opt-out',
       response: { 200: { description: 'The page, which changes nothing.', ...page } },
     },
-    handler: async ({ params: { token }, headers }, reply) => {
-      const found = await find(token);
+    handler: async ({ params: { token }, headers, ip }, reply) => {
+      const found = await find(token, ip);
       reply.type('text/html; charset=utf-8').header('content-security-policy', PAGE_POLICY);
       reply.header('referrer-policy', 'no-referrer').header('cache-control', 'no-store');
       return pageOf(found, languageOf(headers['accept-language']));
@@ -85,7 +91,7 @@ export function consentPageRoutes(app: App, { pool, secretKey }: PlatformDeps): 
         response: { 200: { description: 'The page with the answer.', ...page } },
       },
       handler: async ({ params: { token }, query: { answer }, headers, ip }, reply) => {
-        const found = await find(token);
+        const found = await find(token, ip);
         if (answer === undefined || (found.kind === 'optOut' && answer === 'yes')) throw new AppError('not_found');
         const answered =
           found.kind === 'optOut'

@@ -6,6 +6,7 @@ import { bindAs, gatedAccept, newCredential, startServer } from '../../test/supp
 import { until } from '../../test/support/until.ts';
 import { changeStatus } from '../accounts/accounts.ts';
 import { operatorAuthor } from '../accounts/audit.ts';
+import { SCOPES } from '../core/actor.ts';
 import { changeCredential, newSmppPassword, removeCredential, rotateCredential } from '../accounts/smpp-credentials.ts';
 import { toBits } from '../core/channels.ts';
 import { exec, many, sql } from '../core/db/query.ts';
@@ -125,7 +126,7 @@ test('an address outside the list of the credential is refused', async () => {
 test('a change of the password, of the addresses, a deletion and a suspension unbind at once', async () => {
   const server = await startServer(database);
   const other = await createAccount(pool, { name: 'Other', plan: 'unlimited', ratePerMinute: 0 });
-  const author = operatorAuthor(other.accountId);
+  const author = { ...operatorAuthor(other.accountId), role: 'admin' as const, operations: new Set(SCOPES) };
   const [rotated, deleted, moved, suspended, kept] = await Promise.all([
     newCredential(pool, other.accountId),
     newCredential(pool, other.accountId),

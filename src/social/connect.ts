@@ -2,6 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { Pool } from 'pg';
 import { Type } from 'typebox';
 import { recordAudit } from '../accounts/audit.ts';
+import { hashOfToken } from '../accounts/sessions.ts';
 import { isPlatform, missingScopes, type Platform } from '../core/channels.ts';
 import { tenantTransaction } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
@@ -40,6 +41,8 @@ type SocialCallbackDeps = PlatformDeps & Pick<PictureDeps, 'outbound'>;
  */
 export function socialCallbackRoutes(app: App, deps: SocialCallbackDeps): void {
   app.get('/oauth/:platform/callback', {
+    // Failures count against the address.
+    config: { unauthenticated: true },
     schema: {
       tags: ['Social profiles'],
       security: [],
@@ -47,7 +50,7 @@ export function socialCallbackRoutes(app: App, deps: SocialCallbackDeps): void {
       summary: 'Finish connecting a profile',
       description: 'For the browser of the person, which the network sends here.',
       params: PlatformParams,
-      response: { 200: pageOut('The profile is connected.'), ...NOT_CONNECTED },
+      response: { 200: pageOut('The profile is connected.'), ...NOT_CONNECTED, 429: ref(ErrorOut) },
     },
     handler: async ({ params: { platform }, raw, headers, log }, reply) => {
       if (!isPlatform(platform)) throw new AppError('not_found');
@@ -241,7 +244,8 @@ async function finishConnection(deps: FinishDeps, returned: Returned): Promise<F
 
 async function consumeState({ pool, clock }: FinishDeps, returned: Returned): Promise<ConnectState> {
   const given = returned.parameters.getAll('state');
-  const state = given.length === 1 ? await deleteState(pool, { hash: hashOf(String(given[0])) }) : undefined;
+  const hash = given.length === 1 ? hashOfToken(String(given[0])) : undefined;
+  const state = hash && (await deleteState(pool, { hash }));
   const ours =
     state?.platform === returned.platform &&
     state.expiresAt > clock.now() &&

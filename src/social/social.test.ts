@@ -395,3 +395,13 @@ test('states that were not used are deleted', async () => {
   await refreshAllAt(new Date(Date.now() + 11 * 60_000));
   expect((await one<{ n: number }>(program.pool, sql`SELECT count(*) AS n FROM social_state`)).n).toBe(0);
 });
+
+test('an address that returns with a hundred invalid states is refused for a while', async () => {
+  const statuses = new Set<number>();
+  for (let n = 0; n <= 121; n++) {
+    const state = Buffer.alloc(32, n).toString('base64url');
+    const path = `/oauth/google/callback?state=${state}&code=x`;
+    statuses.add((await program.client.request('GET', path, { headers: { 'x-api-key': '' } })).status);
+  }
+  expect([...statuses]).toEqual([400, 429]);
+});

@@ -6,6 +6,7 @@ import { silentLog } from '../core/log.ts';
 import { createFallbackPoller } from '../messages/fallback.ts';
 import { listOpenCodes, openCode } from '../messages/codes.ts';
 import { composeCode } from './compose.ts';
+import { startVerification } from './verification.ts';
 
 const { pool } = testDatabase();
 beforeAll(() =>
@@ -117,6 +118,7 @@ test('a code never needs more parts than its text with digits', async () => {
   const stage = await openVerifyStage(pool);
   const draft = await composeCode(pool, {
     accountId: stage.accountId,
+    channels: stage.actor.channels,
     settings: settings(),
     to: '+393331280005',
     verificationId: '01a1fd63-cf7c-7183-929b-000000000099',
@@ -126,4 +128,26 @@ test('a code never needs more parts than its text with digits', async () => {
     validUntil: new Date(),
   });
   expect([draft?.priority, draft?.purpose, draft?.body.slice(0, 6)]).toEqual([-1, 'otp', '••••••']);
+});
+
+test('a code goes only over channels of the plan: others of the workflow are left out, and 403 when none is left', async () => {
+  const stage = await openVerifyStage(pool);
+  await exec(
+    pool,
+    sql`INSERT INTO sender (channel, identity, connection_id, owner_id, name) VALUES ('RCS', 'plan', 1, ${stage.accountId}, 'Acme')`,
+  );
+  const onlySms = { ...stage.actor, channels: new Set(['SMS'] as const) };
+  const service = await stage.service({ workflow: [{ channel: 'RCS' }, { channel: 'SMS' }, { channel: 'RCS' }] });
+  const start = (more: object) => startVerification(stage.deps, onlySms, service, { to: '+393331280006', ...more });
+  await expect(start({ channel: 'RCS' })).rejects.toMatchObject({
+    status: 403,
+    message: expect.stringContaining('RCS'),
+  });
+  expect((await start({})).verification.channel).toBe('SMS');
+  expect((await stage.submitted()).map(({ channel }) => channel)).toEqual(['SMS']);
+  const [{ count } = { count: -1 }] = await many<{ count: number }>(
+    pool,
+    sql`SELECT count(*) AS count FROM message_fallback WHERE account_id = ${stage.accountId}`,
+  );
+  expect(count).toBe(0);
 });

@@ -1,3 +1,4 @@
+import { refuseOutsidePlan } from '../accounts/accounts.ts';
 import type { Channel, RichChannel } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
 import { maskOf } from '../messages/codes.ts';
@@ -27,6 +28,8 @@ type Hop = {
 
 type Wanted = {
   readonly accountId: number;
+  /** The channels of the account's plan. */
+  readonly channels: ReadonlySet<Channel>;
   readonly settings: ServiceSettings;
   readonly to: string;
   readonly verificationId: string;
@@ -40,13 +43,19 @@ type Wanted = {
 
 /**
  * Makes the message that carries a code, followed by those of the other channels of the workflow. Steps that the account
- * cannot send are left out: without a sender, or on WhatsApp without an approved authentication template. Null if none is
- * left.
+ * cannot send are left out: on a channel outside its plan, without a sender, or on WhatsApp without an approved
+ * authentication template. Null if none is left. Errors: 403 if all channels are outside its plan.
  */
 export async function composeCode(db: Db, wanted: Wanted): Promise<Draft | null> {
-  const { accountId, settings, to, verificationId, code, channel, validUntil } = wanted;
+  const { accountId, channels, settings, to, verificationId, code, channel, validUntil } = wanted;
   const steps = settings.workflow.filter((step) => channel === undefined || step.channel === channel);
-  const chosen = steps.length > 0 || channel === undefined ? steps : [{ channel }];
+  const asked = steps.length > 0 || channel === undefined ? steps : [{ channel }];
+  const chosen = asked.filter((step) => channels.has(step.channel));
+  if (chosen.length === 0)
+    refuseOutsidePlan(
+      { channels },
+      asked.map((step) => step.channel),
+    );
   const made = await Promise.all(chosen.map((step) => hopOf(db, { ...wanted, accountId }, step)));
   const hops = made.flatMap((hop, i) => (hop ? [{ ...hop, step: chosen[i] as Step }] : []));
   const [first, ...later] = hops;

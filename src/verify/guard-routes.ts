@@ -141,9 +141,10 @@ export function verifyGuardRoutes(app: App, { pool, answers, clock }: VerifyRout
     ['block', 'BLOCKED'],
   ] as const)
     app.post(`${VERIFY}/guard/ranges/:prefix/${verb}`, {
-      onRequest,
-      // A session left open could open the way for pumping; a block only closes it.
-      ...(verb === 'release' && { config: { stepUp: true } }),
+      // A session left open, or the key of an app, could open the way for pumping; a block only closes it.
+      ...(verb === 'release'
+        ? { onRequest: [onRequest, requireScope('keys')], config: { stepUp: true } }
+        : { onRequest }),
       schema: {
         tags,
         operationId: `${verb}GuardRange`,

@@ -4,6 +4,7 @@ import { testDatabase } from '../../test/support/database.ts';
 import { apiDeps } from '../../test/support/http/api.ts';
 import { KEY, openVerifyStage } from '../../test/support/verify.ts';
 import type { CountSigned } from '../accounts/authenticate.ts';
+import { exec, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
 import type { App } from '../core/http/app.ts';
@@ -141,6 +142,27 @@ test('a signed request counts within the limits of the account, and sends nothin
   const error_detail = `h${service.id} of production ${stage.accountId}`;
   expect(refused).toEqual({ status: 200, body: { code: 'rate_limited', error_detail } });
   expect(await texts()).toEqual([]);
+});
+
+test('a signed request from an address outside the enforced allow-list of the account sends nothing', async () => {
+  const service = await newService(SECRET);
+  const setList = (enforced: boolean, block: string) =>
+    exec(
+      pool,
+      sql`UPDATE account SET ip_allow_list_enforced = ${enforced}, ip_allow_list = ARRAY[${block}]::cidr[]
+          WHERE id = ${stage.accountId}`,
+    );
+  const send = (phone: string) => {
+    const body = JSON.stringify(BODIES.authgear(phone, '424242'));
+    return post('authgear', service, body, HEADERS.authgear(body));
+  };
+  await stage.submitted();
+  await setList(true, '192.0.2.0/24');
+  const refused = { code: 'delivery_rejected', error_detail: "This address is not on the account's allow-list" };
+  expect(await send('+393331270010')).toEqual({ status: 200, body: refused });
+  expect(await texts()).toEqual([]);
+  await setList(false, '192.0.2.0/24');
+  expect(await send('+393331270011')).toEqual({ status: 200, body: { code: 'ok' } });
 });
 
 test('failures of other customers of an identity product, from its address, lock out no service that was signed for', async () => {

@@ -2,7 +2,9 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
+import { refuseAtGate } from '../accounts/accounts.ts';
 import type { CountSigned } from '../accounts/authenticate.ts';
+import { channelSet } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
 import { groupCommit } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
@@ -124,7 +126,7 @@ export type VerifyHookDeps = VerifyRouteDeps & { readonly countSigned: CountSign
 /**
  * Registers the hooks of identity products, which make and check codes themselves and let a service of the mode `provided`
  * send them. The signature with the secret of the service is the credential; an unknown service is like a wrong signature.
- * A signed request counts like one with a key of the account.
+ * A signed request counts like one with a key of the account, and comes from an address on its allow-list.
  */
 export function verifyHookRoutes(app: App, deps: VerifyHookDeps): void {
   const verifying = { ...deps, baselines: createBaselines() };
@@ -146,7 +148,7 @@ export function verifyHookRoutes(app: App, deps: VerifyHookDeps): void {
           security: [],
           operationId: `send${name.slice(0, 1).toUpperCase()}${name.slice(1)}Code`,
           summary: `Send a code of ${product.title}`,
-          description: `The body and the signature of ${product.title} (${product.source}). 401 if the signature is missing or wrong.`,
+          description: `The body and the signature of ${product.title} (${product.source}). 401 if the signature is missing or wrong. An enforced allow-list of the account must contain its addresses.`,
           params: Type.Object({ serviceId: Type.String({ format: 'uuid' }) }),
           response: { 200: withExamples(Out, { ...product.answer(null)[1] }), 401: ref(ErrorOut) },
         },
@@ -162,18 +164,20 @@ export function verifyHookRoutes(app: App, deps: VerifyHookDeps): void {
     const isSigned = product.isSigned(secret ?? 'none', { headers: request.headers, body, now: deps.clock.now() });
     if (!service || secret === null || !isSigned) throw new AppError('unauthenticated');
     known.add(serviceId, request.ip);
-    const [status, answer] = product.answer(await send(product, service, body));
+    const [status, answer] = product.answer(await send(product, service, { body, ip: request.ip }));
     return reply.code(status as 200).send(answer);
   }
 
   /** Sends the code of a request that is signed; returns the error that keeps it from being sent. */
-  async function send(product: Product, service: HookedService, body: Buffer) {
+  async function send(product: Product, service: HookedService, { body, ip }: { body: Buffer; ip: string }) {
     try {
+      refuseAtGate(service, ip);
       deps.countSigned(`h${service.id}`, service);
       const start = product.read(record(JSON.parse(body.toString())));
       if (!start) throw new AppError('invalid', { message: 'The body has no number or no code' });
       const { accountId } = service;
-      const actor = { accountId, keyId: null, userId: null, numberRules: numberRulesOf(service) };
+      const channels = channelSet(service.channels);
+      const actor = { accountId, keyId: null, userId: null, channels, numberRules: numberRulesOf(service) };
       await startVerification(verifying, actor, service, start);
       return null;
     } catch (error) {

@@ -213,3 +213,21 @@ test('the outcome of a code that was sent as a plain message is reported by the 
   const guarded = await send({ purpose: 'otp', userIp: '198.51.100.4' });
   expect([await report(guarded), await report(guarded), await report(await send({}))]).toEqual([204, 409, 404]);
 });
+
+test('a key that sends codes can neither change a service nor release a range', async () => {
+  const id = await newService();
+  const app = await newKey(pool, account, ['verify', 'SMS', 'money']);
+  const secret = 'a secret of a hook';
+  for (const [method, path, body] of [
+    ['POST', '/verify/services', { name: 'own', brand: 'Acme' }],
+    ['PATCH', `/verify/services/${id}`, { guard: { mode: 'off' } }],
+    ['PUT', `/verify/services/${id}/hook-secret`, { secret }],
+    ['DELETE', `/verify/services/${id}`],
+    ['POST', '/verify/guard/ranges/+99244012/release'],
+  ] as const)
+    expect(await call(method, path, body, app)).toMatchObject({
+      status: 403,
+      body: { message: 'These credentials lack the scope "keys"' },
+    });
+  expect((await call('POST', '/verify/guard/ranges/+99244012/block', {}, app)).status).toBe(200);
+});

@@ -31,6 +31,8 @@ export const VERIFY = '/api/partner-gateway/v1/verify';
 const VERIFICATIONS = '/api/partner-gateway/v1/verifications';
 const tags = ['Verify'];
 const onRequest = requireScope('verify');
+/** The limits and the guard of a service decide what codes may cost: an app that sends them must not lift them. */
+const toManage = [onRequest, requireScope('keys')];
 const uuid = (description?: string) =>
   Type.String({ format: 'uuid', ...(description !== undefined && { description }) });
 const Id = Type.Object({ id: uuid() });
@@ -171,10 +173,10 @@ export type VerifyRouteDeps = PlatformDeps & {
   readonly meter?: VerifyMeter;
 };
 
-/** Registers the routes that manage the services of an account. All need the scope `verify`. */
+/** Registers the routes that manage the services of an account. All need the scope `verify`, changes `keys` too. */
 export function verifyServiceRoutes(app: App, { pool, answers, secretKey }: VerifyRouteDeps): void {
   app.post(`${VERIFY}/services`, {
-    onRequest,
+    onRequest: toManage,
     config: { secretAnswer: true, stepUp: true },
     schema: {
       tags,
@@ -223,7 +225,7 @@ export function verifyServiceRoutes(app: App, { pool, answers, secretKey }: Veri
   });
 
   app.patch(`${VERIFY}/services/:id`, {
-    onRequest,
+    onRequest: toManage,
     config: { stepUp: true },
     schema: {
       tags,
@@ -243,7 +245,7 @@ export function verifyServiceRoutes(app: App, { pool, answers, secretKey }: Veri
   });
 
   app.delete(`${VERIFY}/services/:id`, {
-    onRequest,
+    onRequest: toManage,
     config: { stepUp: true },
     schema: {
       tags,
@@ -260,7 +262,7 @@ export function verifyServiceRoutes(app: App, { pool, answers, secretKey }: Veri
   });
 
   app.put(`${VERIFY}/services/:id/hook-secret`, {
-    onRequest,
+    onRequest: toManage,
     config: { stepUp: true },
     schema: {
       tags,

@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import type { Actor } from '../core/actor.ts';
 import type { Channel } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
@@ -35,6 +36,9 @@ export type VerifyDeps = {
   readonly meter?: VerifyMeter;
 };
 
+/** A caller that sends codes, on channels of its plan only. */
+export type Verifier = Sender & Pick<Actor, 'channels'>;
+
 /** A request for a code. */
 export type Start = {
   readonly to: string;
@@ -60,11 +64,11 @@ const RACE = new Error('the number has an open verification');
  * Sends a code to a number. A number has one open verification for a service: while there is one, this sends its code
  * again. The code counts, and its message is accepted, in one transaction; a rejected message stores nothing.
  *
- * Errors: 400 for the number or the code, 403 by the guard, 429 by limits, 409 if the message was rejected.
+ * Errors: 400 for the number or the code, 403 by the guard or outside the plan, 429 by limits, 409 if the message was rejected.
  */
 export async function startVerification(
   deps: VerifyDeps,
-  actor: Sender,
+  actor: Verifier,
   service: Service,
   start: Start,
 ): Promise<Started> {
@@ -93,7 +97,7 @@ type Begin = { readonly start: Start; readonly phone: PhoneDetails; readonly per
 
 async function begin(
   deps: VerifyDeps,
-  actor: Sender,
+  actor: Verifier,
   service: Service,
   { start, phone, person }: Begin,
 ): Promise<Verification> {
@@ -203,10 +207,11 @@ type Content = {
   readonly validUntil: Date;
 };
 
-async function draftFor(deps: VerifyDeps, actor: Sender, { settings }: Service, content: Content): Promise<Draft> {
+async function draftFor(deps: VerifyDeps, actor: Verifier, { settings }: Service, content: Content): Promise<Draft> {
   const { to, id, code, start, validUntil } = content;
   const draft = await composeCode(tenant(deps.pool, actor), {
     accountId: actor.accountId,
+    channels: actor.channels,
     settings,
     to,
     verificationId: id,
@@ -285,7 +290,7 @@ type Again = { readonly open: Verification; readonly start: Start; readonly phon
 /** Sends the code of an open verification again: the same code, with its remaining life but not less than two minutes. */
 async function resend(
   deps: VerifyDeps,
-  actor: Sender,
+  actor: Verifier,
   service: Service,
   { open, start, phone }: Again,
 ): Promise<Verification> {
@@ -379,7 +384,7 @@ async function openCodeOf({ pool, secretKey }: VerifyDeps, { accountId, id }: Ve
 /** Sends the code of an open verification again. Errors: 404, 409 if it has ended, and those of `startVerification`. */
 export async function resendCode(
   deps: VerifyDeps,
-  actor: Sender,
+  actor: Verifier,
   { id, ...start }: Omit<Start, 'to'> & { readonly id: string },
 ): Promise<Verification> {
   const own = tenant(deps.pool, actor);

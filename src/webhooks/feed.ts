@@ -307,14 +307,13 @@ export function feedRoutes(app: App, { pool, fileUrl }: FeedDeps): void {
         query: { after, types, limit, wait },
       } = asked;
       const request = {
-        after,
         limit,
         types: types === undefined ? null : readTypes(types),
         showsAmounts: actor.operations.has('money'),
         fileUrl,
       };
       const deadline = performance.now() + wait * SECOND_MS;
-      const read = () => readFeed(tenant(pool, actor), actor, request);
+      const read = (cursor = after) => readFeed(tenant(pool, actor), actor, { ...request, after: cursor });
       const page = await read();
       return wait === 0 || isWorth(page) ? page : counted(actor, () => awaitEvents(read, page, deadline, asked));
     },
@@ -348,7 +347,7 @@ export function feedRoutes(app: App, { pool, fileUrl }: FeedDeps): void {
 
   /** Reads again until there is an event, or the time is over, the client has left or the server closes. */
   async function awaitEvents(
-    read: () => Promise<FeedPage>,
+    read: (cursor?: string) => Promise<FeedPage>,
     page: FeedPage,
     deadline: number,
     asked: FastifyRequest,
@@ -357,7 +356,8 @@ export function feedRoutes(app: App, { pool, fileUrl }: FeedDeps): void {
     const { socket } = asked.raw;
     while (!isWorth(latest) && performance.now() < deadline && !socket.destroyed && !closing.signal.aborted) {
       await waitWithoutTurn(asked, () => pause(POLL_MS, undefined, { signal: closing.signal }).catch(() => undefined));
-      latest = await read();
+      // Not again the events of other types.
+      latest = await read(latest.next ?? undefined);
     }
     return latest;
   }

@@ -11,6 +11,7 @@ import {
   type IssuedCredential,
   type SettingsInput,
 } from '../../src/accounts/smpp-credentials.ts';
+import { SCOPES } from '../../src/core/actor.ts';
 import { transaction } from '../../src/core/db/transaction.ts';
 import { openWorkerSession } from '../../src/core/db/worker-session.ts';
 import { createRateLimiter } from '../../src/core/limits.ts';
@@ -92,7 +93,8 @@ export async function newCredential(
   settings: SettingsInput = {},
 ): Promise<IssuedCredential> {
   const secret = await hashed(generateSmppPassword(), { by: 'operator' });
-  return transaction(pool, (tx) => createCredential(tx, operatorAuthor(accountId), { ...settings, ...secret }));
+  const author = { ...operatorAuthor(accountId), role: 'admin' as const, operations: new Set(SCOPES) };
+  return transaction(pool, (tx) => createCredential(tx, author, { ...settings, ...secret }));
 }
 
 export type BoundClient = LibraryClient & { readonly bound: LibraryPdu };

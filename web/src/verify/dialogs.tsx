@@ -1,9 +1,10 @@
 import { Checkbox, MultiSelect, NativeSelect, NumberInput, SimpleGrid, TextInput } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/send.ts';
+import { useSession } from '../api/session.ts';
 import { SecretOnce } from '../ui/actions.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
-import { type Service, VERIFY, VERIFY_KEYS } from './service-list.tsx';
+import { MANAGE_NEED, type Service, VERIFY, VERIFY_KEYS } from './service-list.tsx';
 
 const CHANNELS = ['SMS', 'RCS', 'WHATSAPP'] as const;
 const MODES = ['monitor', 'standard', 'strict', 'off'] as const;
@@ -162,6 +163,7 @@ export function ServiceDialog({ service }: { readonly service?: Service }) {
 /** Dialog that blocks or releases a range of numbers that the guard has not paused. */
 export function RangeDialog() {
   const { t } = useTranslation('verify');
+  const verbs = useSession().may(MANAGE_NEED) ? (['block', 'release'] as const) : (['block'] as const);
   return (
     <FormDialog
       title={t('range.title')}
@@ -191,7 +193,7 @@ export function RangeDialog() {
           />
           <NativeSelect
             label={t('range.decision')}
-            data={(['block', 'release'] as const).map((value) => ({ value, label: t(`${value}.submit`) }))}
+            data={verbs.map((value) => ({ value, label: t(`${value}.submit`) }))}
             {...form.getInputProps('verb')}
           />
         </>

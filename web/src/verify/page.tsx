@@ -15,6 +15,7 @@ import { choice, listFields, text, useUrlState } from '../ui/url-state.ts';
 import {
   AddService,
   listServices,
+  MANAGE_NEED,
   NEED,
   NoServices,
   type Service,
@@ -268,7 +269,7 @@ function RangeActions({ range: { prefix, state } }: { readonly range: Range }) {
   return (
     <>
       {state !== 'RELEASED' && (
-        <GuardedIcon need={NEED} label={t('release.label', { prefix })} onClick={decide('release')}>
+        <GuardedIcon need={MANAGE_NEED} label={t('release.label', { prefix })} onClick={decide('release')}>
           <Check size={16} />
         </GuardedIcon>
       )}

@@ -10,8 +10,10 @@ import { SmallTable } from '../ui/small-table.tsx';
 import { ChannelOrder, Money, StatusBadge, type Tone } from '../ui/values.tsx';
 
 export const VERIFY = '/api/partner-gateway/v1/verify';
-/** The permission that changes of services and ranges require. */
+/** The permission that blocks of ranges require. */
 export const NEED: Need = { scope: 'verify', write: true };
+/** The permission that changes of services and releases of ranges require: only admins have it. */
+export const MANAGE_NEED: Need = { scope: 'keys', write: true };
 export const VERIFY_KEYS = [['verify']] as const;
 
 export const listServices = () => ok(api.GET(`${VERIFY}/services`));
@@ -23,7 +25,7 @@ type Edits = { readonly onEdit: (service?: Service) => void };
 export function AddService({ onEdit }: Edits) {
   const { t } = useTranslation('verify');
   return (
-    <AddButton need={NEED} onClick={() => onEdit()}>
+    <AddButton need={MANAGE_NEED} onClick={() => onEdit()}>
       {t('service.add.open')}
     </AddButton>
   );
@@ -105,11 +107,11 @@ function ServiceActions({ service, onEdit }: Edits & { readonly service: Service
   const { id, name } = service;
   return (
     <Group gap={4} justify="flex-end" wrap="nowrap">
-      <GuardedIcon need={NEED} label={t('service.change.label', { name })} onClick={() => onEdit(service)}>
+      <GuardedIcon need={MANAGE_NEED} label={t('service.change.label', { name })} onClick={() => onEdit(service)}>
         <Pencil size={16} />
       </GuardedIcon>
       <DeleteIcon
-        need={NEED}
+        need={MANAGE_NEED}
         label={t('service.delete.label', { name })}
         question={{
           ...questionTexts(t, 'service.delete', { name }),
