@@ -181,7 +181,7 @@ const toRetry = (connectionId: number, { chunk, counts, afterMs, alternates, onU
   round: chunk.round,
   attempt: Math.min(MAX_ATTEMPT, chunk.attempt + 1),
   tries: chunk.tries + (counts ? 1 : 0),
-  afterMs: counts ? afterMs : Math.max(afterMs, Math.min(MAX_BACKOFF_MS, afterMs * 2 ** Math.min(chunk.attempt, 10))),
+  afterMs: counts ? afterMs : Math.max(afterMs, Math.min(MAX_BACKOFF_MS, afterMs * 2 ** Math.min(chunk.attempt, 16))),
   onUnknown,
   campaignId: chunk.campaignId,
   ids,

@@ -259,6 +259,7 @@ export function createAccept(deps: AcceptDeps): Accept {
       return withRefused(prepared, await inTurn(pool, actor, () => commitBatch(items)));
     },
     async once(actor, drafts, request) {
+      if (drafts.some(({ priority }) => priority <= 0)) recordSingleSend();
       const prepared = await prepareAll(actor, drafts);
       const items = prepared.filter((p) => p.kind === 'prepared');
       const record: RecordVerdicts = (tx, verdicts) => request.record(tx, withRefused(prepared, verdicts));

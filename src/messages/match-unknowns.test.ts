@@ -86,6 +86,22 @@ describe('the only unknown outcome that a stray receipt fits', () => {
     ]);
   });
 
+  test.each(['US.13491208655302741918', ''])(
+    'is found by our own id, which some networks return, also when they name the person as %j',
+    async (destination) => {
+      const id = await given(NO_ANSWER);
+      await late([receipt(id, { destination })]);
+      expect([await statusOf(id), await parked()]).toEqual([STATUS.DELIVERED, []]);
+    },
+  );
+
+  test('is found by our own id after a second send without a response', async () => {
+    const id = await given(NO_ANSWER, {}, { resubmit: true });
+    await settle(id, { ...NO_ANSWER, carrierIds: [id] }, { attempt: 2 });
+    await late([receipt(id)]);
+    expect([await statusOf(id), await parked()]).toEqual([STATUS.DELIVERED, []]);
+  });
+
   test('is found by its id after an intermediate receipt', async () => {
     const id = await given(NO_ANSWER);
     await late([receipt('LATE-2', { state: 'ACCEPTED' })]);

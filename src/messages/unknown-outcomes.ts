@@ -139,7 +139,8 @@ const AMBIGUOUS: UnknownMatch = { kind: 'ambiguous' };
 /** Returns the digits of a number with its country code, in whichever form the carrier writes it. */
 const digitsOf = (number: string): string => number.replace(/\D/g, '').replace(/^00/, '');
 
-const toAddressed = ({ receipt: { destination, sender }, receivedAt }: Stray): Addressed => ({
+const toAddressed = ({ receipt: { destination, sender, carrierIds }, receivedAt }: Stray): Addressed => ({
+  ownId: carrierIds.find(isOurs) ?? null,
   destination: digitsOf(destination),
   sender: sender.replace(/^\+/, '').toLowerCase(),
   receivedAt,
@@ -189,9 +190,8 @@ async function search(
  * of a long message have separate receipts, so without our id it cannot be known which part a receipt reports on.
  */
 function onlyMatch(candidates: readonly Candidate[], { carrierIds }: Receipt): UnknownMatch {
-  const own = candidates.filter(({ messageId }) => carrierIds.includes(messageId));
   const isNamed = carrierIds.some(isOurs);
-  const [one, another] = isNamed ? own : candidates;
+  const [one, another] = candidates;
   if (one === undefined) return UNKNOWN_COLUMNS;
   if (another !== undefined || !one.open || (one.parts > 1 && !isNamed)) return AMBIGUOUS;
   return { kind: 'hit', accountId: one.accountId, messageId: one.messageId, part: null };
@@ -317,11 +317,18 @@ async function findUnknown(db: Db, { messageId }: { messageId: string }): Promis
 }
 
 /** Address of a receipt, for matching without an id: the digits and the sender in lower case, both without a plus. */
-export type Addressed = { readonly destination: string; readonly sender: string; readonly receivedAt: Date };
+export type Addressed = {
+  /** Our own id of the message, which some networks return. */
+  readonly ownId: string | null;
+  readonly destination: string;
+  readonly sender: string;
+  readonly receivedAt: Date;
+};
 
 const addressedRows = (receipts: readonly Addressed[]) =>
   rowsOf(receipts, {
     n: int((_, i) => i),
+    own_id: uuid((r) => r.ownId),
     destination: text((r) => r.destination),
     sender: text((r) => r.sender),
     received_at: timestamptz((r) => r.receivedAt),
@@ -343,9 +350,10 @@ const CANDIDATE = columns({
 export type Candidate = RowOf<typeof CANDIDATE>;
 
 /**
- * Lists the submits without a carrier id on which each of these receipts may report: those with the same connection,
- * number and sender, accepted before the receipt came (the clocks of program and database may differ by seconds) and
- * still within their time.
+ * Lists the submits of the connection without a carrier id on which each of these receipts may report: the one of unknown
+ * outcome that it names by our own id, whatever its address (networks may know a person by another one), else those with
+ * its number and sender. They were accepted before the receipt came (the clocks of program and database may differ by
+ * seconds) and are still within their time.
  */
 const listCandidates = (
   db: Db,
@@ -355,13 +363,17 @@ const listCandidates = (
     db,
     sql`SELECT ${CANDIDATE}
         FROM ${addressedRows(receipts)} AS r
-        JOIN (SELECT account_id, message_id, connection_id, destination, sender, valid_until, parts, true AS open
-              FROM unknown_outcome
-              UNION ALL
-              SELECT account_id, message_id, connection_id, destination, sender, valid_until, 1, false
-              FROM nameless_submit) AS o
-          ON o.connection_id = ${connectionId} AND o.destination = r.destination AND ${senderFits(sql`o.sender`)}
-        WHERE ${timeOf(sql`o.message_id`)} <= r.received_at + interval '5 seconds'
+        CROSS JOIN LATERAL (
+          SELECT account_id, message_id, sender, valid_until, parts, true AS open FROM unknown_outcome
+          WHERE connection_id = ${connectionId} AND message_id = r.own_id
+          UNION ALL
+          SELECT account_id, message_id, sender, valid_until, parts, true FROM unknown_outcome
+          WHERE connection_id = ${connectionId} AND destination = r.destination AND r.own_id IS NULL
+          UNION ALL
+          SELECT account_id, message_id, sender, valid_until, 1, false FROM nameless_submit
+          WHERE connection_id = ${connectionId} AND destination = r.destination AND r.own_id IS NULL) AS o
+        WHERE (r.own_id IS NOT NULL OR ${senderFits(sql`o.sender`)})
+          AND ${timeOf(sql`o.message_id`)} <= r.received_at + interval '5 seconds'
           AND r.received_at <= o.valid_until + interval '1 day'`,
   );
 

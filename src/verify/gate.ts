@@ -118,6 +118,9 @@ const NOTHING = { sent: 0, approved: 0 };
 /** True if the account has reported plain codes of the last hour that were entered. */
 const isReporting = ({ of }: Signals): boolean => (of('account')?.known.hour.approved ?? 0) > 0;
 
+/** Least share that counts as usual: other ranges of the same attack, or one code that an attacker enters, must not make 0. */
+const LEAST_SHARE = 0.02;
+
 /**
  * Signals in which a time counts only if the account has reported codes of it that were entered, and the day only if
  * it reports as they are entered: a client that reports none, stops doing so, or reports once a day, must not look like an
@@ -138,7 +141,10 @@ function asReported({ of, baseline, ...signals }: Signals): Signals {
   });
   return {
     ...signals,
-    baseline: { ...baseline, conversion: Math.min(baseline.conversion, ...shares) },
+    baseline: {
+      ...baseline,
+      conversion: Math.min(baseline.conversion, ...shares.map((share) => Math.max(share, LEAST_SHARE))),
+    },
     of(kind) {
       const found = of(kind);
       if (!found) return undefined;

@@ -163,9 +163,11 @@ async function begin(
     const row = { ...made, network: null, probeOf: null, hidden };
     await recordStopped(deps.pool, actor, gate, error.decision, async (tx) => {
       if (hidden) {
+        const [use, open] = await Promise.all([db.lockNumber(tx, place), db.findOpen(tx, place)]);
+        if (open && open.expiresAt > now) throw RACE;
+        if (open) await endVerification(tx, open, 'EXPIRED', now);
         await db.insertVerification(tx, row);
         // Counted like a send: its answers, and the delays between them, must not tell.
-        const use = await db.lockNumber(tx, place);
         await db.updateNumber(tx, place, withSend(use, now));
       } else await publish(tx, { ...stored(row), status: 'BLOCKED' }, ['verification.blocked'], error.decision.reasons);
     });

@@ -50,7 +50,7 @@ test('a lost bind is not the fault of the message', () => {
 });
 
 test('a message whose parameters a carrier does not take goes to another, and the bind of all others stays', () => {
-  for (const status of [STATUS.ESME_RINVCMDID, STATUS.ESME_RINVTLVLEN])
+  for (const status of [STATUS.ESME_RINVTLVSTREAM, STATUS.ESME_RINVTLVLEN])
     expect(partResultOf(response(status))).toMatchObject({ kind: 'refused', elsewhere: true });
 });
 
