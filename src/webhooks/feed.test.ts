@@ -1,6 +1,6 @@
 import { fc, test as propertyTest } from '@fast-check/vitest';
 import type { PoolClient } from 'pg';
-import { afterAll, beforeEach, expect, test, vi } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { newKey, openRoutes } from '../../test/support/http/routes.ts';
 import { newMessage } from '../../test/support/queue.ts';
 import { exec, sql } from '../core/db/query.ts';
@@ -9,17 +9,6 @@ import { STATUS } from '../core/message-state.ts';
 import { insertMessages } from '../messages/new-messages.ts';
 import { feedRoutes, readFeed, refreshFeeds } from './feed.ts';
 import { publishEvents, publishFacts } from './outbox.ts';
-
-/** Resolves when a waiting request has read, and pauses before it reads again. */
-const pauses = vi.hoisted(() => ({ begun: Promise.withResolvers<void>() }));
-vi.mock(import('node:timers/promises'), async (original) => {
-  const timers = await original();
-  const setTimeout: typeof timers.setTimeout = (...given) => {
-    pauses.begun.resolve();
-    return timers.setTimeout(...given);
-  };
-  return { ...timers, setTimeout };
-});
 
 const FEED = '/event-feed';
 const { pool, account, otherAccount, call, ...routes } = await openRoutes([
@@ -183,18 +172,6 @@ test('the cursor of a reader who has read everything moves on in a quiet feed, a
   await publishContact(2);
   expect((await call('GET', `${FEED}?after=${next}`)).status).toBe(410);
   expect((await read(`after=${quiet.next}`)).events.map(({ data }) => data.contactId)).toEqual([2]);
-});
-
-test('a waiting request goes on after what it has read: its cursor may leave the feed meanwhile', async () => {
-  await publishContact(1);
-  const { next } = await read();
-  await publishMessage();
-  pauses.begun = Promise.withResolvers();
-  const waiting = read(`after=${next}&types=contact.*&wait=25`);
-  await pauses.begun.promise;
-  await exec(pool, sql`DELETE FROM webhook_published WHERE id = (SELECT min(id::text)::uuid FROM webhook_published)`);
-  await publishContact(2);
-  expect((await waiting).events.map(({ data }) => data.contactId)).toEqual([2]);
 });
 
 test('a cursor from before the feed, or of another account or database, is answered 410, and a feed that is off 409', async () => {

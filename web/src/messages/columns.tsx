@@ -58,7 +58,7 @@ function Excerpt({ message: { text, campaignId } }: { readonly message: Message 
   const { t } = useTranslation('messages');
   if (text === '' && campaignId !== null) return <CampaignLink id={campaignId} />;
   return (
-    <Text size="sm" truncate maw="clamp(120px, 20vw, 420px)" dir="auto" {...(text === '' && { c: 'dimmed' })}>
+    <Text size="sm" truncate maw="clamp(120px, 30vw, 560px)" dir="auto" {...(text === '' && { c: 'dimmed' })}>
       {text === '' ? t('noText') : text.replaceAll(/\s+/g, ' ')}
     </Text>
   );

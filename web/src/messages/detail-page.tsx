@@ -298,7 +298,7 @@ function useContentFacts({
     },
     ...(purpose === null ? [] : [{ label: t('ui:purpose.label'), value: t(`ui:purpose.${purpose}`) }]),
     { label: t('column.parts'), value: <Num value={parts} /> },
-    { label: t('column.price'), value: <Money amount={price} currency={currency} /> },
+    { label: t('column.price'), value: <Money amount={price} currency={currency} isPrice /> },
   ];
 }
 
@@ -306,10 +306,10 @@ function useDeliveryFacts(message: Message, endedAt: string | null): readonly Fa
   const { t } = useTranslation('messages');
   const { acceptedAt, deliveryDate, readAt, errorCode, errorMessage, possibleDuplicate } = message;
   const facts: Fact[] = [
-    { label: t('column.acceptedAt'), value: <DateTime value={acceptedAt} show="exact" /> },
-    { label: t('one.deliveryDate'), value: <DateTime value={deliveryDate ?? endedAt} show="exact" /> },
+    { label: t('column.acceptedAt'), value: <DateTime value={acceptedAt} show="seconds" /> },
+    { label: t('one.deliveryDate'), value: <DateTime value={deliveryDate ?? endedAt} show="seconds" /> },
   ];
-  if (readAt !== null) facts.push({ label: t('one.readAt'), value: <DateTime value={readAt} show="exact" /> });
+  if (readAt !== null) facts.push({ label: t('one.readAt'), value: <DateTime value={readAt} show="seconds" /> });
   const response = [errorCode, errorMessage].filter((word) => word !== null).join(' · ');
   if (response !== '') facts.push({ label: t('one.carrierWords'), value: <MessageText text={response} /> });
   if (possibleDuplicate) facts.push({ label: t('one.duplicate'), value: t('one.duplicateText') });

@@ -134,9 +134,7 @@ function Prices() {
   );
   return (
     <>
-      <Group justify="flex-end" mb="md">
-        {add}
-      </Group>
+      <Group justify="flex-end">{add}</Group>
       <PriceTable add={add} />
       <PriceCheck />
     </>

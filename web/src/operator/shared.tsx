@@ -75,7 +75,7 @@ export function Tabs<T extends string>({ tabs, nameOf, active, onChange, childre
       </MantineTabs.List>
       {tabs.map((tab) => (
         <MantineTabs.Panel key={tab} value={tab}>
-          {tab === active && children}
+          {tab === active && <Stack>{children}</Stack>}
         </MantineTabs.Panel>
       ))}
     </MantineTabs>

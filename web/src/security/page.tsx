@@ -187,9 +187,11 @@ export function Page() {
           ))}
         </Tabs.List>
         <Tabs.Panel value={shown}>
-          <Suspense fallback={<TableSkeleton />}>
-            <Content tab={shown} />
-          </Suspense>
+          <Stack>
+            <Suspense fallback={<TableSkeleton />}>
+              <Content tab={shown} />
+            </Suspense>
+          </Stack>
         </Tabs.Panel>
       </Tabs>
     </PageFrame>

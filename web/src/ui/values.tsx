@@ -166,17 +166,21 @@ export function JobProgress({ label, done, total, secondsLeft, tone = 'running',
 type DateTimeProps = {
   /** The time in ISO 8601; null and undefined show `–`. */
   readonly value: string | null | undefined;
-  /** `moment` (default): the time today, the date before, the rest on hover; `exact`: date and time; `day`: the date. */
-  readonly show?: 'moment' | 'exact' | 'day';
+  /**
+   * `moment` (default): the time today, the date before, the rest on hover; `exact`: date and time; `seconds`: with the
+   * seconds; `day`: the date.
+   */
+  readonly show?: 'moment' | 'exact' | 'seconds' | 'day';
 };
+
+const FORMATS = { exact: 'brief', seconds: 'exact', day: 'day' } as const;
 
 /** A point in time, in the user's time zone. */
 export function DateTime({ value, show = 'moment' }: DateTimeProps) {
   const format = useFormat();
   if (value === null || value === undefined) return <span>–</span>;
   const instant = new Date(value);
-  if (show !== 'moment')
-    return <time dateTime={value}>{show === 'day' ? format.day(instant) : format.brief(instant)}</time>;
+  if (show !== 'moment') return <time dateTime={value}>{format[FORMATS[show]](instant)}</time>;
   return (
     <Hint label={() => `${format.exact(instant)}, ${format.relative(instant)}`}>
       <time dateTime={value} style={{ whiteSpace: 'nowrap' }}>
