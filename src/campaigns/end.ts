@@ -46,7 +46,7 @@ const RETRY_MS = 100;
 export async function withdrawMessages({ tx, job, campaign }: Step): Promise<number> {
   const taking = { ...job, by: 'the cancellation of its campaign', now: campaign.now };
   const { withdrawn, ended, more } = await withdrawCampaign(tx, taking, MESSAGES_PER_STEP);
-  // In combined modes their recipients are counted with the ends of the messages (fallback/outcomes.ts).
+  // In combined modes their recipients are counted with the ends of the messages (`campaigns/fallback.ts`).
   if (ended > 0 && !isCombined(campaign.sendingMode)) await updateRunCounters(tx, job, { withdrawn: ended });
   if (withdrawn > 0) return 0;
   return more ? RETRY_MS : NOTHING_TO_DO;
