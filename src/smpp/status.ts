@@ -92,9 +92,8 @@ const CLASSES: ReadonlyMap<number, StatusClass> = new Map<number, StatusClass>([
   [STATUS.ESME_RINVPASWD, 'bind'],
   [STATUS.ESME_RINVSYSID, 'bind'],
   [STATUS.ESME_RINVSYSTYP, 'bind'],
-  // The operation or the framing is wrong for this session, whatever the message is.
-  [STATUS.ESME_RINVCMDLEN, 'bind'],
-  [STATUS.ESME_RINVCMDID, 'bind'],
+  [STATUS.ESME_RINVCMDLEN, 'bug'],
+  [STATUS.ESME_RINVCMDID, 'bug'],
   [STATUS.ESME_RINVTLVSTREAM, 'bug'],
   [STATUS.ESME_RINVTLVLEN, 'bug'],
 ]);

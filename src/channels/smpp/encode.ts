@@ -322,6 +322,9 @@ export function partResultOf(answer: Answer): PartResult {
 }
 
 function resultOfResponse(pdu: Pdu): PartResult {
+  // Not a response to this message: the operation or the framing is wrong for the session, whatever the message is.
+  if (pdu.command === 'generic_nack' && statusClass(pdu.status) === 'bug')
+    return { kind: 'retry', cause: 'rebind', code: statusName(pdu.status), text: reasonOf(pdu) };
   if (pdu.status !== STATUS.ESME_ROK) return resultOfStatus(pdu.status, reasonOf(pdu));
   if (pdu.command === 'submit_sm_resp') return { kind: 'accepted', carrierId: pdu.messageId };
   return { kind: 'unknown', text: 'The carrier responded with a generic_nack without an error code' };

@@ -50,8 +50,13 @@ test('a lost bind is not the fault of the message', () => {
 });
 
 test('a message whose parameters a carrier does not take goes to another, and the bind of all others stays', () => {
-  for (const status of [STATUS.ESME_RINVTLVSTREAM, STATUS.ESME_RINVTLVLEN])
+  for (const status of [STATUS.ESME_RINVCMDLEN, STATUS.ESME_RINVTLVLEN])
     expect(partResultOf(response(status))).toMatchObject({ kind: 'refused', elsewhere: true });
+});
+
+test('a generic_nack of an operation that the session does not take renews the bind, and rejects no message', () => {
+  const nack = { command: 'generic_nack', status: STATUS.ESME_RINVCMDID, sequence: 1 } as const;
+  expect(partResultOf({ kind: 'response', pdu: nack })).toMatchObject({ kind: 'retry', cause: 'rebind' });
 });
 
 test('a generic_nack without an error says nothing about the message', () => {
