@@ -341,7 +341,10 @@ function byRange(look: Look, probed: Range | null): Finding[] {
   });
   const wide = (['network', 'country'] as const).flatMap((kind): Finding[] => {
     const low = findLow(signals.of(kind), limit, MIN_SENT_WIDE);
-    return low ? [stop('CHALLENGE', { rule: `${kind}_conversion`, limit, ...low })] : [];
+    if (!low) return [];
+    const reason = { rule: `${kind}_conversion`, limit, ...low } as const;
+    // Nobody can pass a challenge for a plain message, and a whole country that is stopped can never convert again.
+    return [attempt.isPlain ? note(reason) : stop('CHALLENGE', reason)];
   });
   return [...found, ...wide];
 }
